@@ -92,13 +92,13 @@ class SeatWinRate:
 
 def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
     """Return a version's results in each seat in which it has played, in order of seats."""
-    played, won = [0] * context.seats, [0.0] * context.seats
-    for place, seats, survivors, count in store.count_seat_results(context.connection, version, context.sealed_finals):
-        seat = seats.index(str(place))
-        played[seat] += count
+    games, wins = [0] * context.seats, [0.0] * context.seats
+    for slot, seats, survivors, count in store.count_seat_results(context.connection, version, context.sealed_finals):
+        seat = seats.index(str(slot))
+        games[seat] += count
         if str(seat) in survivors:
-            won[seat] += count / len(survivors)
-    return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(context.seats) if played[seat])
+            wins[seat] += count / len(survivors)
+    return tuple(SeatWinRate(seat, games[seat], wins[seat]) for seat in range(context.seats) if games[seat])
 
 
 MAX_LOST_GAMES = 8  # on a bot's page
@@ -200,29 +200,28 @@ class BuildLog:
 
 
 def view_bot(
-    context: ViewContext, name: str, number: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
+    context: ViewContext,
+    name: str,
+    number: int | None = None,
+    max_matches: int = 10,
+    deadlines: tuple[DeadlineSummary, ...] = (),
 ) -> BotPage | None:
     """Return a bot's page for the viewer, None if no bot has the name, or no version the number.
 
-    number: of the selected version, None for the newest. last: the maximum number of recent matches. due: the deadlines
+    number: of the selected version, None for the newest. max_matches: the maximum number of recent matches. deadlines:
     for this bot and viewer.
     """
     connection, viewer = context.connection, context.viewer
     bot = store.find_bot(connection, name)
     versions = [] if bot is None else store.versions_of(connection, bot.id)
-    selected = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    selected = _find_version(versions, number)
     if bot is None or selected is None:
         return None
     numbers = {version.id: version.number for version in versions}
-    playing = bot.active_version_id or selected.id
+    shown_id = bot.active_version_id or selected.id
     snapshot = store.find_latest_snapshot(connection)
     standings = None if snapshot is None else Standings.from_json(snapshot)
     row = None if standings is None else _find_row(standings, bot.active_version_id)
-    blocked = list_blocked_permissions(connection, bot)
-    reports = None  # which need the records, so not for viewers that may not see them
-    if viewer.can_view(BotPage, "fault_reports", bot.login):
-        reported = [version for version in versions if version.is_active or version is selected]
-        reports = _list_fault_reports(context, reported)
     page = BotPage(
         bot=bot.name,
         pseudonym=bot.pseudonym,
@@ -233,25 +232,36 @@ def view_bot(
         fair_win_rate=None if standings is None else standings.fair_win_rate,
         trend=_compute_trend(context, name, row),
         limit_ms=context.limit_ms,
-        throttle_reason=None if bot.is_reference else _throttle_reason(context, bot.active_version_id),
+        throttle_reason=None if bot.is_reference else _find_throttle_reason(context, bot.active_version_id),
         versions=_list_versions(context, bot, versions),
         checks=_view_check(connection, selected),
-        fault_reports=reports,
+        fault_reports=_list_fault_reports(context, bot, versions, selected),
         lost_games=list_lost_games(context, bot, MAX_LOST_GAMES),
         costly_decisions=_list_costly_decisions(connection, list(numbers)),
         opponents=_list_opponents(context, bot, versions),
-        recent_matches=list_matches(context, bot=bot.id, limit=last).items if last else (),
-        head_to_head=list_opponents(context, playing),
-        wins_by_seat=seat_win_rates(context, playing),
-        play_style=view_bot_style(context, playing, bot.login, None if standings is None else standings.play_style),
+        recent_matches=list_matches(context, bot=bot.id, limit=max_matches).items if max_matches else (),
+        head_to_head=list_opponents(context, shown_id),
+        wins_by_seat=seat_win_rates(context, shown_id),
+        play_style=view_bot_style(context, shown_id, bot.login, None if standings is None else standings.play_style),
         rating_history=_list_daily_ratings(connection, numbers),
         audit_log=_list_decisions(context, bot, numbers),
-        deadlines=due,
-        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, bot.login) and name not in blocked),
+        deadlines=deadlines,
+        permissions=_list_permissions(context, bot),
         next_round_s=store.find_next_round_s(connection),
         revision=context.revision,
     )
     return hide_fields(page, viewer, bot.login)
+
+
+def _find_version(versions: Sequence[store.Version], number: int | None) -> store.Version | None:
+    """Return the version with a number, for None the newest one; None if it doesn't exist. versions: oldest first."""
+    return next((version for version in reversed(versions) if number in (None, version.number)), None)
+
+
+def _list_permissions(context: ViewContext, bot: store.BotRecord) -> tuple[str, ...]:
+    """Return those of _OWN_PERMISSIONS that the viewer has for a bot, and that the bot's state allows."""
+    blocked = list_blocked_permissions(context.connection, bot)
+    return tuple(name for name in _OWN_PERMISSIONS if context.viewer.can(name, bot.login) and name not in blocked)
 
 
 def _find_row(standings: Standings, version: int | None) -> StandingsRow | None:
@@ -319,13 +329,13 @@ def _list_costly_decisions(connection: Connection, versions: Sequence[int]) -> t
 
 
 def _list_decisions(
-    context: ViewContext, bot: store.BotRecord, number: Mapping[int, int]
+    context: ViewContext, bot: store.BotRecord, numbers: Mapping[int, int]
 ) -> tuple[DecisionSummary, ...]:
-    """Return the decisions about a bot and, if visible, about its owner. number: of versions, by id."""
+    """Return the decisions about a bot and, if visible, about its owner. numbers: of versions, by id."""
     entries = store.list_audit_entries(context.connection, bot=bot.id)
     if context.viewer.can("user_decisions:read", bot.login):
         entries += store.list_audit_entries(context.connection, user_id=bot.owner_id, actions=_OWNER_ACTIONS)
-    return summarize_decisions(context, sorted(entries, key=lambda entry: entry.id), number, bot.login)
+    return summarize_decisions(context, sorted(entries, key=lambda entry: entry.id), numbers, bot.login)
 
 
 def _list_opponents(context: ViewContext, bot: store.BotRecord, versions: Sequence[store.Version]) -> tuple[str, ...]:
@@ -333,19 +343,19 @@ def _list_opponents(context: ViewContext, bot: store.BotRecord, versions: Sequen
     if not context.viewer.can("bot:challenge", bot.login):
         return ()
     bots = store.all_bots(context.connection)
-    names = (other.name for other in bots if other.active_version_id and other.id != bot.id)
+    names = (opponent.name for opponent in bots if opponent.active_version_id and opponent.id != bot.id)
     accepted = (version for version in reversed(versions) if version.status == store.ACCEPTED)
     return (*names, *(version.version_ref for version in accepted if not version.is_active))
 
 
-def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
+def _find_throttle_reason(context: ViewContext, version: int | None) -> str | None:
     """Return why an active version plays less often than others, None if it doesn't."""
     usage = [] if version is None else store.recent_usage(context.connection, version, RECENT_MATCHES)
     if not is_slow(usage, context.limit_ms):
         return None
-    took = f"{mean_response_us(usage) / 1000:.0f} ms a move on average in its last {len(usage)} rated matches"
+    time = f"{mean_response_us(usage) / 1000:.0f} ms a move on average in its last {len(usage)} rated matches"
     return (
-        f"the bot plays only in every second round, because it is slow: it took {took}, "
+        f"the bot plays only in every second round, because it is slow: it took {time}, "
         f"more than {SLOW_TIME_SHARE:.0%} of the time per move ({context.limit_ms} ms)"
     )
 
@@ -356,16 +366,15 @@ def _find_newest_decision(page: BotPage, *actions: str) -> DecisionSummary | Non
 
 def inactive_reason(page: BotPage) -> str:
     """Return, for its owner, why no version of a bot plays: by the latest decision, else by the newest check."""
-    newest_suspension = _find_newest_decision(page, "suspend", "unsuspend")
-    if newest_suspension is not None and newest_suspension.action == "suspend":
-        return f"the owner is suspended: {newest_suspension.reason}"
-    newest_withdrawal = _find_newest_decision(page, "leave", "return")
-    if newest_withdrawal is not None and newest_withdrawal.action == "leave":
-        return f"the owner left the course: {newest_withdrawal.reason}"
-    newest_choice = _find_newest_decision(page, "activate", "auto_disable", "disable")
-    if newest_choice is not None and newest_choice.action != "activate":
-        state = "auto-disabled" if newest_choice.action == "auto_disable" else "disabled"
-        return f"the bot is {state}: {newest_choice.reason}"
+    for actions, text in (
+        (("suspend", "unsuspend"), "the owner is suspended"),
+        (("leave", "return"), "the owner left the course"),
+        (("auto_disable", "activate", "disable"), "the bot is auto-disabled"),
+        (("disable", "activate", "auto_disable"), "the bot is disabled"),
+    ):
+        decision = _find_newest_decision(page, *actions)
+        if decision is not None and decision.action == actions[0]:
+            return f"{text}: {decision.reason}"
     newest = page.versions[-1]
     if newest.status == "rejected":
         return f"no active version: version {newest.number} is rejected: {newest.reason or ''}"
@@ -398,61 +407,56 @@ class BotList:
 def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
     """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
     refs = {id: ref.rpartition("@") for id, ref in store.version_refs_by_id(context.connection).items()}
-    count = Counter(bot for bot, _, _ in refs.values())
-    lines = [
-        hide_fields(
-            BotSummary(
-                known.name,
-                known.pseudonym,
-                known.login,
-                known.is_reference,
-                int(refs[known.active_version_id][2]) if known.active_version_id else None,
-                count[known.name],
-            ),
-            context.viewer,
-            known.login,
-        )
-        for known in store.all_bots(context.connection)
-    ]
-    word = search.casefold().strip()
-    matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
-    part, more = paginate(matching, lambda line: line.bot, after, limit)
-    return BotList(tuple(part), more, context.revision)
+    version_counts = Counter(bot for bot, _, _ in refs.values())
+    text = search.casefold().strip()
+    matching = []
+    for bot in store.all_bots(context.connection):
+        active_version = int(refs[bot.active_version_id][2]) if bot.active_version_id else None
+        row = BotSummary(bot.name, bot.pseudonym, bot.login, bot.is_reference, active_version, version_counts[bot.name])
+        visible_row = hide_fields(row, context.viewer, bot.login)
+        if text in f"{visible_row.bot} {visible_row.pseudonym} {visible_row.owner or ''}".casefold():
+            matching.append(visible_row)
+    page, next_cursor = paginate(matching, lambda row: row.bot, after, limit)
+    return BotList(tuple(page), next_cursor, context.revision)
 
 
 def view_build_log(context: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
-    known = store.find_bot(context.connection, name)
-    if known is None or not context.viewer.can("build_log:read", known.login):
+    bot = store.find_bot(context.connection, name)
+    if bot is None or not context.viewer.can("build_log:read", bot.login):
         return None
-    versions = store.versions_of(context.connection, known.id)
-    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
-    if asked is None:
+    version = _find_version(store.versions_of(context.connection, bot.id), number)
+    if version is None:
         return None
-    return BuildLog(asked.number, store.get_build_log(context.connection, asked.id))
+    return BuildLog(version.number, store.get_build_log(context.connection, version.id))
 
 
-def _list_fault_reports(context: ViewContext, versions: Sequence[store.Version]) -> tuple[FaultReport, ...]:
-    """Return reports of the stored fault samples of versions, without matches of unrevealed finals.
+def _list_fault_reports(
+    context: ViewContext, bot: store.BotRecord, versions: Sequence[store.Version], selected: store.Version
+) -> tuple[FaultReport, ...] | None:
+    """Return reports of the stored fault samples of the active and the selected version of a bot.
 
-    A report has fewer details once the record and the logs of its match have been removed.
+    None for a viewer who may not see them. Matches of unrevealed finals are left out.
     """
-
-    def report(kept: StoredFaultSample, version: store.Version) -> FaultReport:
-        logs = [
-            (f"process {number} of match {kept.match}", data)
-            for number, data in store.get_log(context.connection, kept.match, version.id)
-        ]
-        record = store.find_record(context.connection, kept.match)
-        return make_fault_report(
-            kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
-        )
-
+    if not context.viewer.can_view(BotPage, "fault_reports", bot.login):
+        return None  # without reading the records
     return tuple(
-        report(kept, version)
+        _make_fault_report(context, version, sample)
         for version in versions
-        for kept in store.list_fault_samples(context.connection, version.id, context.sealed_finals)
+        if version.is_active or version is selected
+        for sample in store.list_fault_samples(context.connection, version.id, context.sealed_finals)
     )
+
+
+def _make_fault_report(context: ViewContext, version: store.Version, sample: StoredFaultSample) -> FaultReport:
+    """Return a report, with fewer details once the record and the logs of its match have been removed."""
+    logs = [
+        (f"process {number} of match {sample.match}", data)
+        for number, data in store.get_log(context.connection, sample.match, version.id)
+    ]
+    record = store.find_record(context.connection, sample.match)
+    is_single_file = version.single_file_name is not None
+    return make_fault_report(sample, record, logs, context.sandbox, version.command or (), is_single_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,19 +475,19 @@ class BotLogs:
     items: tuple[ProcessLog, ...]
 
 
-def view_logs(context: ViewContext, line: store.MatchSummary, bot: str) -> BotLogs | None:
+def view_logs(context: ViewContext, match: store.MatchSummary, bot: str) -> BotLogs | None:
     """Return the standard error of a bot (honest) or a version (honest@3) in a match, None if it didn't play in it.
 
     Logs that the viewer may not read are left out.
     """
-    seats = [seat for seat in line.players if bot in (seat.version_ref, seat.version_ref.rpartition("@")[0])]
-    rows = tuple(
-        ProcessLog(seat.version_ref, number, text)
-        for seat in seats
-        if context.viewer.can("log:read", store.get_version_by_id(context.connection, seat.version).login)
-        for number, text in store.get_log(context.connection, line.id, seat.version)
+    players = [player for player in match.players if bot in (player.version_ref, player.version_ref.rpartition("@")[0])]
+    logs = tuple(
+        ProcessLog(player.version_ref, number, text)
+        for player in players
+        if context.viewer.can("log:read", store.get_version_by_id(context.connection, player.version).login)
+        for number, text in store.get_log(context.connection, match.id, player.version)
     )
-    return BotLogs(rows) if seats else None
+    return BotLogs(logs) if players else None
 
 
 def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
@@ -491,13 +495,11 @@ def find_version_archive(context: ViewContext, name: str, number: int) -> bytes 
     bot = store.find_bot(context.connection, name)
     if bot is None or not context.viewer.can("files:read", bot.login):
         return None
-    version = next(
-        (version for version in store.versions_of(context.connection, bot.id) if version.number == number), None
-    )
+    version = _find_version(store.versions_of(context.connection, bot.id), number)
+    if version is None:
+        return None
     try:
-        return (
-            None if version is None else store.get_archive(context.connection, version.digest, version.single_file_name)
-        )
+        return store.get_archive(context.connection, version.digest, version.single_file_name)
     except KeyError:  # erased with the owner's data
         return None
 

@@ -41,7 +41,14 @@ MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
 
 _WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
 _ENDINGS = {f".{word}" for word in _WORDS.split()}
-_OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
+_FOREIGN_FOLDERS = {
+    "node_modules",
+    "site-packages",
+    "vendor",
+    "third_party",
+    "venv",
+    ".venv",
+}  # folders of what others wrote
 
 
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
@@ -51,60 +58,65 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     if copydetect isn't installed, or the comparison exceeds its limits.
     """
     with ladder.database.read() as connection:
-        active = store.active_versions(connection)
-        archives = store.list_archives(connection)
-        newest = {
-            version.bot: version
-            for version in (*store.accepted_versions(connection), *active)
-            if (version.digest, version.single_file_name or "") in archives and not version.is_reference
-        }
-        versions = sorted(newest.values(), key=lambda version: version.version_ref)
+        versions = _list_compared_versions(connection)
         if not compare:
             return SimilarityReport(len(versions), None, ())
         sources = [_read_source(_get_archive(connection, version)) for version in versions]
-        references = [version for version in active if version.is_reference]
-        common = [_read_source(_get_archive(connection, version))[:2] for version in references]
+        references = [version for version in store.active_versions(connection) if version.is_reference]
+        reference_sources = [_read_source(_get_archive(connection, version))[:2] for version in references]
     programs = [(version.party, name, text) for version, (name, text, _) in zip(versions, sources, strict=True)]
     names = {name for name, _, _ in sources}
     shipped = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in names]
-    comparison = _compare(programs, shipped + common)
-    pairs = [_make_pair(versions, *sides) for sides in comparison["pairs"]]
-    pairs = [pair for pair in pairs if pair.overlap_percent >= MIN_SIMILARITY_PERCENT]
-    pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
-    unread = []
-    for version, (_, _, omitted) in zip(versions, sources, strict=True):
-        unread += [f"{version.version_ref}: {name} isn't compared" for name in omitted]
-    for number in comparison["skipped"]:
-        unread.append(f"{versions[number].version_ref} can't be read, or takes too long")
-    for number in comparison["common"]:
-        unread.append(f"{versions[number].version_ref} has no code of its own")
-    return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
+    comparison = _compare(programs, shipped + reference_sources)
+    pairs = (_make_pair(versions, *sides) for sides in comparison["pairs"])
+    similar_pairs = [pair for pair in pairs if pair.overlap_percent >= MIN_SIMILARITY_PERCENT]
+    similar_pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
+    skipped = [
+        f"{version.version_ref}: {name} isn't compared"
+        for version, (_, _, omitted_names) in zip(versions, sources, strict=True)
+        for name in omitted_names
+    ]
+    skipped += [f"{versions[i].version_ref} can't be read, or takes too long" for i in comparison["skipped"]]
+    skipped += [f"{versions[i].version_ref} has no code of its own" for i in comparison["common"]]
+    return SimilarityReport(len(versions), tuple(similar_pairs), tuple(skipped))
+
+
+def _list_compared_versions(connection: Connection) -> list[store.Version]:
+    """Return the active or newest accepted version of each user's bot whose files are stored, in order of refs."""
+    archives = store.list_archives(connection)
+    by_bot = {
+        version.bot: version
+        for version in (*store.accepted_versions(connection), *store.active_versions(connection))
+        if (version.digest, version.single_file_name or "") in archives and not version.is_reference
+    }
+    return sorted(by_bot.values(), key=lambda version: version.version_ref)
 
 
 def _make_pair(
     versions: Sequence[store.Version], first: int, second: int, first_percent: float, second_percent: float
 ) -> SimilarityPair:
     """Return the pair of two versions, by index; the one of which more is in the other stands first."""
-    if (second_percent, second) > (first_percent, first):
-        first, second, first_percent, second_percent = second, first, second_percent, first_percent
-    version, other = versions[first], versions[second]
+    sides = sorted(((first_percent, first), (second_percent, second)), reverse=True)
+    (percent, version), (other_percent, other_version) = ((percent, versions[index]) for percent, index in sides)
     return SimilarityPair(
-        version.version_ref, version.login, first_percent, other.version_ref, other.login, second_percent
+        version.version_ref, version.login, percent, other_version.version_ref, other_version.login, other_percent
     )
 
 
-def align_sources(ladder: Ladder, one: str, other: str) -> list[tuple[str, str, str]]:
+def align_sources(ladder: Ladder, left_ref: str, right_ref: str) -> list[tuple[str, str, str]]:
     """Return the first MAX_ALIGNED_LINES lines of two versions' sources side by side, by version refs.
 
-    Each row is (line of `one`, line of `other`, kind). kind: "same", "alike" (only words and numbers differ), or "" for
-    lines that don't belong together, of which one side may be "". Raises LadderError for an unknown or erased version.
+    Each row is (left line, right line, kind). kind: "same", "alike" (only words and numbers differ), or "" for lines
+    that don't belong together, of which one side may be "". Raises LadderError for an unknown or erased version.
     """
-    texts = [_read_source(get_version_archive(ladder, version_ref)[1])[1] for version_ref in (one, other)]
-    sides = [text.splitlines()[:MAX_ALIGNED_LINES] for text in texts]
-    shapes = [[re.sub(r"\w+", "w", line.strip()) for line in lines] for lines in sides]
+    texts = (_read_source(get_version_archive(ladder, version_ref)[1])[1] for version_ref in (left_ref, right_ref))
+    left_lines, right_lines = (text.splitlines()[:MAX_ALIGNED_LINES] for text in texts)
+    shapes = [[re.sub(r"\w+", "w", line.strip()) for line in lines] for lines in (left_lines, right_lines)]
     rows = []
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, shapes[0], shapes[1]).get_opcodes():
-        for left, right in zip_longest(sides[0][start:end], sides[1][other_start:other_end], fillvalue=""):
+    for tag, left_start, left_end, right_start, right_end in SequenceMatcher(None, shapes[0], shapes[1]).get_opcodes():
+        for left, right in zip_longest(
+            left_lines[left_start:left_end], right_lines[right_start:right_end], fillvalue=""
+        ):
             kind = "alike" if tag == "equal" and left.strip() else ""
             rows.append((left, right, "same" if kind and left.strip() == right.strip() else kind))
     return rows
@@ -115,24 +127,27 @@ def _get_archive(connection: Connection, version: store.Version) -> bytes:
 
 
 def _read_source(archive: bytes) -> tuple[str, str, list[str]]:
-    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
-    texts, sizes, omitted, free_bytes = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
-    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
-        files = [entry for entry in entries if entry.isreg()]
-        for entry in sorted(files, key=lambda entry: (entry.size, entry.name)):
+    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files.
+
+    Source files are omitted in the folders of other authors, if they are no text, and beyond MAX_SOURCE_BYTES.
+    """
+    texts, sizes, omitted_names, bytes_left = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        entries = [entry for entry in tar if entry.isreg()]
+        for entry in sorted(entries, key=lambda entry: (entry.size, entry.name)):
             path = PurePosixPath(entry.name)
-            file = entries.extractfile(entry)
+            file = tar.extractfile(entry)
             if file is None or path.suffix.lower() not in _ENDINGS:
                 continue  # data, a document, a program
-            is_left_out = bool(_OTHERS & set(path.parts[:-1])) or entry.size > free_bytes
-            data = b"" if is_left_out else file.read()
-            if is_left_out or b"\0" in data:
-                omitted.append(entry.name)
+            is_foreign = bool(_FOREIGN_FOLDERS & set(path.parts[:-1]))
+            data = None if is_foreign or entry.size > bytes_left else file.read()
+            if data is None or b"\0" in data:
+                omitted_names.append(entry.name)
                 continue
-            free_bytes -= entry.size
+            bytes_left -= entry.size
             sizes[path.suffix.lower()] += entry.size
             texts.append(data.decode("utf-8-sig", "replace"))
-    return f"a{sizes.most_common(1)[0][0]}", "\n".join(texts), omitted
+    return f"a{sizes.most_common(1)[0][0]}", "\n".join(texts), omitted_names
 
 
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
@@ -142,8 +157,8 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
     """
     if find_spec("copydetect") is None:
         raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
-    asked = json.dumps({"programs": programs, "common": common}).encode()
-    words = [
+    request = json.dumps({"programs": programs, "common": common}).encode()
+    command = [
         sys.executable,
         "-P",
         "-c",
@@ -151,19 +166,25 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
         str(MAX_COMPARE_CPU_S),
         str(MAX_COMPARE_MEMORY_BYTES),
     ]
-    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     with scratch_folder() as scratch:  # for what matplotlib keeps, which copydetect imports
-        where = {"PYTHONPATH": search, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-        where = {**os.environ, **where, "MPLCONFIGDIR": str(scratch), "TMPDIR": str(scratch)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
+            "PYTHONHASHSEED": "0",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MPLBACKEND": "agg",
+            "MPLCONFIGDIR": str(scratch),
+            "TMPDIR": str(scratch),
+        }
         try:
-            done = subprocess.run(
-                words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
+            process = subprocess.run(
+                command, input=request, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=environment, check=True
             )
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-            last = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            last_line = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
             raise LadderError(
                 f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
-                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
+                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last_line)}).\n"
                 "Compare them with another program: docs/howto/course/similarity.md"
             ) from None
-    return json.loads(done.stdout)
+    return json.loads(process.stdout)

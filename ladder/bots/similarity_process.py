@@ -28,11 +28,11 @@ def hash_grams(kind: str, text: str) -> Any:
     return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # without grams copydetect returns floats
 
 
-def count_covered_chars(places: Any) -> int:
-    """Return how many characters of reduced text the grams at these offsets cover."""
+def count_covered_chars(offsets: Any) -> int:
+    """Return how many characters of reduced text the grams at these offsets cover. offsets: an array."""
     from copydetect.utils import get_copied_slices
 
-    starts, ends = get_copied_slices(places, GRAM_CHARS)
+    starts, ends = get_copied_slices(offsets, GRAM_CHARS)
     return int((ends - starts).sum())
 
 
@@ -43,34 +43,53 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     `skipped`, the indices of programs that took too long or could not be parsed, and `common`, those of programs
     without any text that isn't in `common`.
     """
-    import numpy as np
-    from copydetect.utils import winnow
-
-    common_hashes = np.unique(np.concatenate([hash_grams("a.py", ""), *starmap(hash_grams, common)]))
-    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their offsets in the reduced text
-    for number, (_, kind, text) in enumerate(programs):
-        signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
-        with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
-            hashes, offsets = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
-            is_own = ~np.isin(hashes, common_hashes)
-            prints[number] = hashes[is_own], offsets[is_own]
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    prints = _make_fingerprints(programs, common)
     pairs = []
     for first, second in combinations(prints, 2):
         (first_owner, _, first_text), (second_owner, _, second_text) = programs[first], programs[second]
         if first_owner == second_owner:
             continue
-        (first_hashes, first_offsets), (second_hashes, second_offsets) = prints[first], prints[second]
-        first_shared = count_covered_chars(first_offsets[np.isin(first_hashes, second_hashes)])
-        second_shared = count_covered_chars(second_offsets[np.isin(second_hashes, first_hashes)])
+        first_shared, second_shared = (
+            _count_shared_chars(prints[i], prints[j]) for i, j in ((first, second), (second, first))
+        )
         min_chars = 1 if first_text == second_text else MIN_COMMON_CHARS
         if min(first_shared, second_shared) >= min_chars:
-            first_percent = 100 * first_shared / count_covered_chars(first_offsets)
-            second_percent = 100 * second_shared / count_covered_chars(second_offsets)
+            first_percent = 100 * first_shared / count_covered_chars(prints[first][1])
+            second_percent = 100 * second_shared / count_covered_chars(prints[second][1])
             pairs.append((first, second, first_percent, second_percent))
-    skipped = [number for number in range(len(programs)) if number not in prints]
-    without_own_text = [number for number, (hashes, _) in prints.items() if not hashes.size]
+    skipped = [index for index in range(len(programs)) if index not in prints]
+    without_own_text = [index for index, (hashes, _) in prints.items() if not hashes.size]
     return {"pairs": pairs, "skipped": skipped, "common": without_own_text}
+
+
+def _make_fingerprints(
+    programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str, str]]
+) -> dict[int, tuple[Any, Any]]:
+    """Return, by index of a program, arrays of its hashes that aren't in `common`, and of their offsets.
+
+    Offsets are in the reduced text. Programs that took too long or could not be parsed are left out.
+    """
+    import numpy as np
+    from copydetect.utils import winnow
+
+    common_hashes = np.unique(np.concatenate([hash_grams("a.py", ""), *starmap(hash_grams, common)]))
+    prints = {}
+    for index, (_, kind, text) in enumerate(programs):
+        signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
+        with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
+            hashes, offsets = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
+            is_own = ~np.isin(hashes, common_hashes)
+            prints[index] = hashes[is_own], offsets[is_own]
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return prints
+
+
+def _count_shared_chars(program: tuple[Any, Any], other_program: tuple[Any, Any]) -> int:
+    """Return how many characters of a program's reduced text another one contains, by their (hashes, offsets)."""
+    import numpy as np
+
+    hashes, offsets = program
+    return count_covered_chars(offsets[np.isin(hashes, other_program[0])])
 
 
 def _raise_timeout(*_: object) -> None:

@@ -101,8 +101,9 @@ class BulkSubmission:
 def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
     """Submit the contents of each subfolder for the user whose login is its name.
 
-    The contents become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError
-    without subfolders, OSError if the folder can't be read. received: Unix time; None: now.
+    The contents become a version of the user's only bot; a first bot is named after the pseudonym. One rejection stops
+    no other submission. received: Unix time; None: now. by: the login of the submitter. Raises LadderError without
+    subfolders, OSError if the folder can't be read.
     """
     with ladder.database.read() as connection:
         owners = store.all_users(connection)
@@ -145,37 +146,62 @@ def _list_visible(folder: Path) -> list[Path]:
 def _get_only_bot_name(connection: Connection, login: str) -> str:
     """Return the name of a user's or team's only bot, or one for a first. Raises LadderError if there are several."""
     owner = get_user(connection, login)
-    own = [bot.name for bot in bots_in_quota(connection, store.get_party(connection, owner))]
-    if len(own) > 1:
+    names = [bot.name for bot in bots_in_quota(connection, store.get_party(connection, owner))]
+    if len(names) > 1:
         raise LadderError(
-            f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, by its name."
+            f"the user has several bots: {', '.join(map(escape_control, names))}.\nSubmit this one alone, by its name."
         )
-    return own[0] if own else "-".join(owner.pseudonym.split())
+    return names[0] if names else "-".join(owner.pseudonym.split())
 
 
 def _store_submission(
-    connection: Connection, settings: LadderSettings, new: Submission, now: float
+    connection: Connection, settings: LadderSettings, submission: Submission, now: float
 ) -> AcceptedSubmission:
     """Store a submission as a version, unless it is a duplicate.
 
     Raises LadderError if the user may not submit under this name or now.
     """
-    bundle, received = new.bundle, now if new.received_at is None else new.received_at
-    acting = get_acting_user(connection, new.login)
-    owner, party = acting.id, store.get_party(connection, acting)
-    bots = [] if new.name else bots_in_quota(connection, party)
-    name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
+    received_at = now if submission.received_at is None else submission.received_at
+    user = get_acting_user(connection, submission.login)
+    party = store.get_party(connection, user)
+    name = submission.name or _choose_name(connection, party, submission.bundle)
     old_bot = find_bot_ignoring_case(connection, name)
-    _require_own_name(connection, acting, name, old_bot, settings)
+    _require_own_name(connection, user, name, old_bot, settings)
     versions = [] if old_bot is None else store.versions_of(connection, old_bot.id)
-    same = _find_same(versions, new, received)
-    if same is not None:
-        return _accept_duplicate(connection, new, same, owner, now)
+    duplicate = _find_duplicate(versions, submission, received_at)
+    if duplicate is not None:
+        return _accept_duplicate(connection, submission, duplicate, user.id, now)
     remaining = None
-    if new.received_at is None:
-        remaining = _take_from_quota(connection, settings, new.login, party, now)
+    if submission.received_at is None:
+        remaining = _require_quota(connection, settings, submission.login, party, now)
     stored_name, number = old_bot.name if old_bot else name, 1 + len(versions)
-    bot = store.get_or_create_bot(connection, stored_name, owner, now)
+    version = _insert_version(connection, submission, stored_name, user.id, now)
+    return AcceptedSubmission(
+        version_ref=f"{stored_name}@{number}",
+        name=stored_name,
+        number=number,
+        version=version,
+        duplicate=False,
+        late_for=find_grace_deadline(connection, settings, old_bot.owner_id if old_bot else user.id, received_at),
+        remaining=remaining,
+        disabled_reason=store.disabled_versions(connection).get(version),
+        received_at=received_at,
+    )
+
+
+def _choose_name(connection: Connection, party: Collection[int], bundle: BotArchive) -> str:
+    """Return the name of a party's only bot, else the one in the files. Raises LadderError if that isn't valid."""
+    bots = bots_in_quota(connection, party)
+    return bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name)
+
+
+def _insert_version(connection: Connection, submission: Submission, name: str, owner: int, now: float) -> int:
+    """Store a submission as the next version of the bot of a name, which it may create; return the version's id.
+
+    owner: the id of the user who submits, and who owns a new bot.
+    """
+    bundle = submission.bundle
+    bot = store.get_or_create_bot(connection, name, owner, now)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
     version = store.add_version(
         connection,
@@ -183,126 +209,130 @@ def _store_submission(
         bundle.digest,
         single_file_name=bundle.file,
         timestamp=now,
-        received_at=received,
-        submitted_by=new.submitted_by,
+        received_at=now if submission.received_at is None else submission.received_at,
+        submitted_by=submission.submitted_by,
     )
-    if new.received_at is not None:
-        _note_received(connection, new, bot, version, owner, now)
-    return AcceptedSubmission(
-        version_ref=f"{stored_name}@{number}",
-        name=stored_name,
-        number=number,
-        version=version,
-        duplicate=False,
-        late_for=find_grace_deadline(connection, settings, old_bot.owner_id if old_bot else owner, received),
-        remaining=remaining,
-        disabled_reason=store.disabled_versions(connection).get(version),
-        received_at=received,
-    )
+    if submission.received_at is not None:
+        _log_submission_time(connection, submission, bot, version, owner, now)
+    return version
 
 
-def _take_from_quota(
+def _require_quota(
     connection: Connection, settings: LadderSettings, login: str, party: Collection[int], now: float
 ) -> int:
     """Return how many versions a party may still submit today after this one. Raises LadderError if none is left."""
     max_versions = settings.quotas.max_submissions_per_day
-    today = store.count_submissions_since(connection, party, now - now % DAY_S)
-    if today >= max_versions:
+    count = store.count_submissions_since(connection, party, now - now % DAY_S)
+    if count >= max_versions:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
-        allowed = format_count(max_versions, "version")
+        versions = format_count(max_versions, "version")
         raise LadderError(
-            f"{describe_party(login, party)} has submitted {today} of {allowed} allowed today.\nTry again in {wait} h."
+            f"{describe_party(login, party)} has submitted {count} of {versions} allowed today.\nTry again in {wait} h."
         )
-    return max_versions - today - 1
+    return max_versions - count - 1
 
 
 def _require_own_name(
     connection: Connection, user: store.User, name: str, bot: store.BotRecord | None, settings: LadderSettings
 ) -> None:
     """Raise LadderError unless a user may submit under a name. bot: that has the name, None for a new one."""
-    viewer = replace(make_viewer(connection, user), staff=False)  # staff, too, names the owner
-    if bot is not None and not viewer.can("bot:submit", bot.login):
-        raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
-    party = store.get_party(connection, user)
     if bot is not None:
+        viewer = replace(make_viewer(connection, user), staff=False)  # staff, too, names the owner
+        if not viewer.can("bot:submit", bot.login):
+            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
         require_unsuspended(connection, bot)
-    elif is_pseudonym(connection, name, party):
+        return
+    party = store.get_party(connection, user)
+    if is_pseudonym(connection, name, party):
         raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
-    else:
-        _check_bots(connection, party, settings)
+    _require_bot_quota(connection, party, settings)
 
 
 def _accept_duplicate(
-    connection: Connection, new: Submission, same: store.Version, owner: int, now: float
+    connection: Connection, submission: Submission, version: store.Version, owner: int, now: float
 ) -> AcceptedSubmission:
-    """Return the version that has the same files, with the time that staff gives, if it is earlier or corrects one."""
-    received = new.received_at
-    if received is not None:
-        corrected = same.received_at != same.submitted_at and received != same.received_at
-        if received < same.received_at or corrected:
-            store.set_received_at(connection, same.id, received)
-            _note_received(connection, new, same.bot, same.id, owner, now)
-            same = replace(same, received_at=received)
+    """Set the time of the version with the same files to the one that staff gives, if it is earlier or corrects one.
+
+    Return the version. owner: the id of the user for whom it is submitted.
+    """
+    received_at = version.received_at
+    if submission.received_at is not None and submission.received_at != received_at:
+        is_corrected = received_at != version.submitted_at
+        if submission.received_at < received_at or is_corrected:
+            received_at = submission.received_at
+            store.set_received_at(connection, version.id, received_at)
+            _log_submission_time(connection, submission, version.bot, version.id, owner, now)
     return AcceptedSubmission(
-        version_ref=same.version_ref,
-        name=same.name,
-        number=same.number,
-        version=same.id,
+        version_ref=version.version_ref,
+        name=version.name,
+        number=version.number,
+        version=version.id,
         duplicate=True,
         late_for=None,
         remaining=None,
-        received_at=same.received_at,
+        received_at=received_at,
     )
 
 
-def _find_same(versions: Sequence[store.Version], submission: Submission, received: float) -> store.Version | None:
+def _find_duplicate(
+    versions: Sequence[store.Version], submission: Submission, received_at: float
+) -> store.Version | None:
     """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
     by_time = sorted(versions, key=lambda version: (version.received_at, version.number))
-    before = [version for version in by_time if version.received_at <= received]
-    after = by_time[len(before) :]
+    older = [version for version in by_time if version.received_at <= received_at]
+    newer = by_time[len(older) :]
     corrected = [version for version in reversed(by_time) if version.received_at != version.submitted_at]
     files = (submission.bundle.digest, submission.bundle.file)
-    for version in (*before[-1:], *after[:1], *corrected):
+    for version in (*older[-1:], *newer[:1], *corrected):
         if (version.digest, version.single_file_name) == files and not version.is_check_abandoned:
             return version
     return None
 
 
-def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
-    assert new.received_at is not None
-    reason = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
-    store.log_action(
-        connection, store.AuditEntry(new.submitted_by, "receive", reason, now, bot=bot, version=version, user_id=owner)
-    )
+def _log_submission_time(
+    connection: Connection, submission: Submission, bot: int, version: int, owner: int, now: float
+) -> None:
+    """Log that staff set the time of submission of a version. bot, version, owner: their ids."""
+    assert submission.received_at is not None
+    actor, time = submission.submitted_by, format_local_time(submission.received_at)
+    reason = f"time of submission {time}, set by {actor}"
+    entry = store.AuditEntry(actor, "receive", reason, now, bot=bot, version=version, user_id=owner)
+    store.log_action(connection, entry)
 
 
 def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
     """Return what the viewer, or the user of a login, may still submit; teams share quotas."""
-    connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
-    owner = None if login is None else store.find_user(connection, login)
+    connection, quotas = context.connection, ladder.last_settings.quotas
+    owner_login = login or context.viewer.login
+    owner = None if owner_login is None else store.find_user(connection, owner_login)
     party = {} if owner is None else store.get_party(connection, owner)
     bots = bots_of_party(connection, party)
     day_begin = context.now - context.now % DAY_S
-    today = store.count_submissions_since(connection, party, day_begin)
-    is_out = owner is None or owner.suspended or owner.withdrawn  # no submission is accepted
-    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, is_out)
-    if is_out:
-        due = tuple(replace(deadline, late_until=None, late_days_left=None) for deadline in due)
-    quotas = settings.quotas
+    submissions = store.count_submissions_since(connection, party, day_begin)
     disablings = ((bot, find_disabling(connection, bot)) for bot in bots)
     quota = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
         suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
         can_add_bot=len(bots_in_quota(connection, party)) < quotas.max_bots_per_user,
-        remaining=max(0, quotas.max_submissions_per_day - today),
+        remaining=max(0, quotas.max_submissions_per_day - submissions),
         limit=quotas.max_submissions_per_day,
         resets_at=day_begin + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
-        deadlines=due,
+        deadlines=_list_deadlines(connection, ladder.last_settings, owner),
         disabled_bots=tuple((bot.name, entry.reason) for bot, entry in disablings if entry is not None),
         owners=_list_possible_owners(connection) if context.viewer.staff else (),
     )
-    return hide_fields(quota, context.viewer, login)
+    return hide_fields(quota, context.viewer, owner_login)
+
+
+def _list_deadlines(
+    connection: Connection, settings: LadderSettings, owner: store.User | None
+) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they apply to a user, without late days if no submission of the user is accepted."""
+    if owner is not None and not (owner.suspended or owner.withdrawn):
+        return deadlines_of_user(connection, settings, owner.id)
+    deadlines = deadlines_of_user(connection, settings, None if owner is None else owner.id, is_out=True)
+    return tuple(replace(deadline, late_until=None, late_days_left=None) for deadline in deadlines)
 
 
 def _list_possible_owners(connection: Connection) -> tuple[tuple[str, str], ...]:
@@ -316,17 +346,22 @@ def _list_possible_owners(connection: Connection) -> tuple[tuple[str, str], ...]
 
 
 def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
+    """Return all deadlines as they apply to a bot's owner, with versions of this bot alone.
+
+    Return none for a reference bot or a viewer without permission.
+    """
     bot = store.find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
-    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id)
 
-    def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
+    def filter_refs(version_refs: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)
 
-    only = (replace(due, counting=only_own(due.counting), unchecked=only_own(due.unchecked)) for due in dues)
-    return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
+    deadlines = (
+        replace(deadline, counting=filter_refs(deadline.counting), unchecked=filter_refs(deadline.unchecked))
+        for deadline in deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id)
+    )
+    return tuple(hide_fields(deadline, context.viewer, bot.login) for deadline in deadlines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,12 +382,15 @@ def read_reference(argument: str) -> ReferenceBot:
 
 
 def save_reference(connection: Connection, reference: ReferenceBot, timestamp: float) -> AcceptedSubmission:
-    """Store a reference bot as a new version, to be checked. Raises LadderError if a user's bot has the name."""
+    """Store a reference bot as a new version, to be checked, unless its newest version has the same files.
+
+    Raises LadderError if a user's bot has the name.
+    """
     owner = store.find_user(connection, STAFF_USER.login)
-    assert owner is not None, "create makes the staff"
+    assert owner is not None, "create_ladder adds the staff"
     name, bundle = reference.name, reference.bundle
-    known = find_bot_ignoring_case(connection, name)
-    if known is not None and not known.is_reference:
+    namesake = find_bot_ignoring_case(connection, name)
+    if namesake is not None and not namesake.is_reference:
         raise LadderError(
             f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
         )
@@ -377,14 +415,14 @@ def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
 def normalize_bot_name(name: str) -> str:
     """Return a bot's name in NFC. Raises LadderError for a name that results or spreadsheets can't contain."""
     try:
-        name = normal_name(name)
+        normalized = normal_name(name)
     except ValueError as error:
         raise LadderError(f"{error}.\n{_NAMING}") from None
-    if "@" in name:
-        raise LadderError(f'the name "{escape_control(name)}" contains "@", which marks a version.\n{_NAMING}')
-    if escape_csv_cell(name) != name:
-        raise LadderError(f'the name "{escape_control(name)}" begins like a formula of a spreadsheet.\n{_NAMING}')
-    return name
+    if "@" in normalized:
+        raise LadderError(f'the name "{escape_control(normalized)}" contains "@", which marks a version.\n{_NAMING}')
+    if escape_csv_cell(normalized) != normalized:
+        raise LadderError(f'the name "{escape_control(normalized)}" begins like a formula of a spreadsheet.\n{_NAMING}')
+    return normalized
 
 
 def find_bot_ignoring_case(connection: Connection, name: str) -> store.BotRecord | None:
@@ -397,11 +435,12 @@ def describe_party(login: str, party: Collection[int]) -> str:
     return escape_control(login) if len(party) == 1 else f"the team of {escape_control(login)}"
 
 
-def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
+def _require_bot_quota(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
+    """Raise LadderError if a party may not have one more bot."""
     names = [bot.name for bot in bots_in_quota(connection, party)]
-    most = settings.quotas.max_bots_per_user
-    if len(names) >= most:
+    max_bots = settings.quotas.max_bots_per_user
+    if len(names) >= max_bots:
         raise LadderError(
-            f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
+            f"the quota of {format_count(max_bots, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
             "Submit a version of one of them, by its name."
         )

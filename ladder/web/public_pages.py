@@ -104,13 +104,13 @@ def bots(ladder: Ladder, context: ViewContext, search: str = "", after: str | No
 @page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
 def bot(ladder: Ladder, context: ViewContext, name: str) -> BotPage | None:
     """Return a bot, None if it doesn't exist. Viewers with permission also get the check of its newest version."""
-    return view_bot(context, name, due=deadlines_of_bot(ladder, context, name))
+    return view_bot(context, name, deadlines=deadlines_of_bot(ladder, context, name))
 
 
 @page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
 def version(ladder: Ladder, context: ViewContext, name: str, number: RowId) -> BotPage | None:
     """Return a bot, None without it or this version. Viewers with permission also get the check of the version."""
-    return view_bot(context, name, number, due=deadlines_of_bot(ladder, context, name))
+    return view_bot(context, name, number, deadlines=deadlines_of_bot(ladder, context, name))
 
 
 @bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)

@@ -110,7 +110,7 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
         played = play(ladder, 7)
         term = Term(ladder.path)
         with ladder.reading(STAFF_VIEWER) as context:
-            pages = {name: view_bot(context, name, last=100) for name in ("one", "two", "three")}
+            pages = {name: view_bot(context, name, max_matches=100) for name in ("one", "two", "three")}
         for name, page in pages.items():
             assert page is not None
             assert [line.id for line in page.recent_matches] == (

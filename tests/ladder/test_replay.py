@@ -22,7 +22,7 @@ from tests.ladder.version_refs import version_ids_by_ref
 def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     """Return all played matches of the bot late, as a viewer gets them, and their records."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
-        found = view_bot(context, "late", last=100)
+        found = view_bot(context, "late", max_matches=100)
         assert found is not None
         assert found.recent_matches
         return [

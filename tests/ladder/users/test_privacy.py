@@ -87,7 +87,7 @@ def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
             "owners": users.list_users(context),
         }
         for name in ("adabot", "bobbot", "one"):
-            found[name] = view_bot(context, name, last=1000)
+            found[name] = view_bot(context, name, max_matches=1000)
             found[f"{name}'s build"] = view_build_log(context, name)
         for line in list_matches(context, limit=1000).items:
             found[f"match {line.id}"] = view_match(context, line.id)
