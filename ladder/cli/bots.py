@@ -17,7 +17,7 @@ from arena.escaping import escape_control
 from ladder import activation, bots
 from ladder.challenges import QueuedChallenge, queue_challenges
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
-from ladder.cli.results import write_log
+from ladder.cli.results import print_log
 from ladder.clock import format_local_time, parse_time
 from ladder.ladder import ActionResult, get_bot, set_frozen
 from ladder.match_pages import QueuePage, set_void, view_queue
@@ -112,23 +112,23 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
     The output is what the owner sees: also why a version doesn't play, and the version that counts at each deadline.
     """
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        owner = Viewer(get_bot(context.connection, name).login)
-        as_owner = replace(context, viewer=owner)
+        owner_context = replace(context, viewer=Viewer(get_bot(context.connection, name).login))
         if build_log:
-            view: bots.BotPage | bots.BuildLog | None = bots.view_build_log(as_owner, name, number)
+            view: bots.BotPage | bots.BuildLog | None = bots.view_build_log(owner_context, name, number)
         else:
-            view = bots.view_bot(as_owner, name, number, last, bots.deadlines_of_bot(ladder, as_owner, name))
+            deadlines = bots.deadlines_of_bot(ladder, owner_context, name)
+            view = bots.view_bot(owner_context, name, number, last, deadlines)
     if view is None:
         usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
     if as_json:
         print_json(view)
     elif isinstance(view, bots.BotPage):
-        playing = next((version for version in view.versions if version.is_active), None)
-        what = bots.inactive_reason(view) if playing is None else f"version {playing.number} plays"
-        print_text(escape_control(f"{view.bot}: {what}"))
+        active = next((version for version in view.versions if version.is_active), None)
+        state = bots.inactive_reason(view) if active is None else f"version {active.number} plays"
+        print_text(escape_control(f"{view.bot}: {state}"))
         print_view(view, as_json)
     elif view.text:
-        write_log(view.text)
+        print_log(view.text)
     else:
         print_note(
             f"version {view.version} has no build output: it needs no build, printed nothing, or isn't built yet"
@@ -149,15 +149,15 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     runner plays these matches next, also while the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
-        asked = queue_challenges(ladder, bot, opponents, login, count)
+        queued = queue_challenges(ladder, bot, opponents, login, count)
     if as_json:
-        print_json(asked)
+        print_json(queued)
         return
-    first, last = asked.matches[0], asked.matches[-1]
-    which = f"match {first}" if first == last else f"matches {first} to {last}"
-    left = "" if asked.remaining is None else f"; challenges left today: {asked.remaining}"
-    print_note(f"{which} of {', '.join(map(escape_control, asked.version_refs))} are queued{left}")
-    print_note(f"see the result: arena ladder match {folder} {first}")
+    first_id, last_id = queued.matches[0], queued.matches[-1]
+    matches = f"match {first_id}" if first_id == last_id else f"matches {first_id} to {last_id}"
+    quota = "" if queued.remaining is None else f"; challenges left today: {queued.remaining}"
+    print_note(f"{matches} of {', '.join(map(escape_control, queued.version_refs))} are queued{quota}")
+    print_note(f"see the result: arena ladder match {folder} {first_id}")
 
 
 @click.command()
@@ -180,8 +180,8 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
             f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = activation.activate_version(ladder, bot, version, actor=actor, reason=reason)
-    print_decision(new, f"{bot}@{version} plays", as_json)
+        is_changed = activation.activate_version(ladder, bot, version, actor=actor, reason=reason)
+    print_decision(is_changed, f"{bot}@{version} plays", as_json)
 
 
 @click.command()
@@ -196,8 +196,8 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
     Its results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = activation.disable_bot(ladder, bot, actor, reason)
-    print_decision(new, f"{bot} doesn't play", as_json)
+        is_changed = activation.disable_bot(ladder, bot, actor, reason)
+    print_decision(is_changed, f"{bot} doesn't play", as_json)
 
 
 @click.command()
@@ -208,8 +208,8 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
 def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Stop starting rated matches. Checks, challenges and finals continue. All users see the reason."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_frozen(ladder, not undo, actor, reason)
-    print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+        is_changed = set_frozen(ladder, not undo, actor, reason)
+    print_decision(is_changed, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
 
 
 @click.command()
@@ -225,8 +225,8 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
     user's bots are cancelled, except those of a final. Results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = set_suspended(ladder, login, not undo, actor, reason)
-    print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
+        is_changed = set_suspended(ladder, login, not undo, actor, reason)
+    print_decision(is_changed, f"{login} is {'not ' if undo else ''}suspended", as_json)
 
 
 @click.command()
@@ -238,16 +238,16 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Exclude a match from the ratings. Its results stay, marked as void."""
     with open_ladder_or_exit(folder) as ladder:
-        new = set_void(ladder, match, not undo, actor, reason)
-    print_decision(new, f"match {match} {'counts' if undo else 'is void'}", as_json)
+        is_changed = set_void(ladder, match, not undo, actor, reason)
+    print_decision(is_changed, f"match {match} {'counts' if undo else 'is void'}", as_json)
 
 
-def print_decision(new: bool, now: str, as_json: bool) -> None:
-    """Print the new state, or that nothing changed."""
+def print_decision(is_changed: bool, state: str, as_json: bool) -> None:
+    """Print the state after an action, or that nothing changed. state: as a clause."""
     if as_json:
-        print_json(ActionResult(new))
+        print_json(ActionResult(is_changed))
     else:
-        print_note(now if new else f"{now} already: no change")
+        print_note(state if is_changed else f"{state} already: no change")
 
 
 @click.command()
@@ -273,8 +273,8 @@ def similar(folder: Path, as_json: bool) -> None:
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """List pending checks and matches."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        waiting = view_queue(context, after, last)
-    if not (as_json or waiting.checks or waiting.matches):
+        page = view_queue(context, after, last)
+    if not (as_json or page.checks or page.matches):
         print_note("the queue is empty")
     else:
-        print_view(waiting, as_json)
+        print_view(page, as_json)

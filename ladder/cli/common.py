@@ -54,21 +54,21 @@ from ladder.settings import LadderError
 from ladder.store import DatabaseError, MatchParticipant, SchemaError, all_bots
 
 
-def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete folders that are ladders or may contain one."""
-    start = Path(typed)
-    above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
+def _complete_folders(_context: click.Context, _parameter: click.Parameter, text: str) -> list[CompletionItem]:
+    """Complete folders that are ladders or, without any, that may contain one."""
+    path = Path(text)
+    parent, prefix = (path, "") if text == "" or text.endswith("/") else (path.parent, path.name)
     try:
-        folders = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
-        ladders = [each for each in folders if (each / "ladder.toml").is_file()]
+        folders = sorted(folder for folder in parent.iterdir() if folder.name.startswith(prefix) and folder.is_dir())
+        ladders = [folder for folder in folders if (folder / "ladder.toml").is_file()]
     except OSError:
         return []
-    return [CompletionItem(str(each)) for each in ladders] or [
-        CompletionItem(f"{each}/") for each in folders if not each.name.startswith(".")
-    ]
+    if ladders:
+        return [CompletionItem(str(ladder)) for ladder in ladders]
+    return [CompletionItem(f"{folder}/") for folder in folders if not folder.name.startswith(".")]
 
 
-def complete_bots(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+def complete_bots(context: click.Context, _parameter: click.Parameter, text: str) -> list[CompletionItem]:
     """Complete the names of a ladder's bots; return nothing if it can't be opened quickly."""
     folder = context.params.get("folder")
     if folder is None:
@@ -76,12 +76,12 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
     try:
         with (
             closing(open_ladder(Path(folder), patience_s=0.5)) as ladder,  # a shell must not wait longer for names
-            ladder.database.read() as reading,
+            ladder.database.read() as connection,
         ):
-            names = [bot.name for bot in all_bots(reading)]
+            names = [bot.name for bot in all_bots(connection)]
     except Exception:
         return []
-    return [CompletionItem(name) for name in names if name.startswith(typed) and name.isprintable()]
+    return [CompletionItem(name) for name in names if name.startswith(text) and name.isprintable()]
 
 
 FOLDER_ARGUMENT = click.argument(
@@ -94,7 +94,7 @@ ACTOR_OPTION = option(
     "actor",
     metavar="NAME",
     default=lambda: _default_actor(),
-    callback=lambda *given: _require_actor(*given),
+    callback=lambda *arguments: _require_actor(*arguments),
     help="Name to record in the audit log.  [your login]",
 )
 
@@ -102,25 +102,25 @@ ACTOR_OPTION = option(
 @contextmanager
 def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
     """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine. `log` gets the message."""
-    misused: Callable[[str], NoReturn] = usage_error if log is None else partial(log.end, 2)
-    failed: Callable[[str], NoReturn] = fail if log is None else partial(log.end, 1)
+    end_misuse: Callable[[str], NoReturn] = usage_error if log is None else partial(log.end, 2)
+    end_failure: Callable[[str], NoReturn] = fail if log is None else partial(log.end, 1)
     try:
         with require_extras():
             yield
     except (BotError, LadderError, RulesetError, SchemaError) as problem:
-        misused(str(problem))
+        end_misuse(str(problem))
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
-        failed(str(problem))
+        end_failure(str(problem))
     except UnicodeEncodeError:
-        misused("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
+        end_misuse("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
     except OSError as problem:
-        failed(os_error_reason(problem))
+        end_failure(os_error_reason(problem))
 
 
 @contextmanager
 def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
     """Yield the ladder of a folder; see `user_friendly_errors`. For an unreachable database it waits `patience_s`."""
-    hear = log.database_state if log is not None else lambda why: None
+    hear = log.log_database_state if log is not None else lambda problem: None
     command = click.get_current_context().command_path
     with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:
         yield ladder
@@ -160,14 +160,14 @@ def format_time(timestamp: float | None) -> str:
     return "-" if timestamp is None else datetime.fromtimestamp(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def format_estimate(value: Estimate | None, times: float, digits: int) -> str:
-    """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
-    if value is None:
+def format_estimate(estimate: Estimate | None, factor: float, digits: int) -> str:
+    """Return an estimate times a factor with its interval, if it has one: 24.1 (20.9-27.7)."""
+    if estimate is None:
         return "-"
-    text = f"{times * value.value:.{digits}f}"
-    if value.low is None or value.high is None:
+    text = f"{factor * estimate.value:.{digits}f}"
+    if estimate.low is None or estimate.high is None:
         return text
-    return f"{text} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
+    return f"{text} ({factor * estimate.low:.{digits}f}-{factor * estimate.high:.{digits}f})"
 
 
 _TIME_SUFFIXES = ("_at", "extended_until")  # of fields that hold times
@@ -189,7 +189,7 @@ def format_view_line(row: Any) -> str:
 
 
 def format_cell(name: str, value: Any) -> str:
-    """Return a field's value as text. The field's name shows whether it is a time."""
+    """Return a field's value as text, "" for None and False. The field's name shows whether it is a time."""
     if value is None or value is False:
         return ""
     if value is True:
@@ -216,7 +216,7 @@ def format_cell(name: str, value: Any) -> str:
 _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
     CheckStepView: lambda step: iter([Text.from_ansi("\n".join(step_lines(step)))]),
     FaultReport: example_parts,
-    DecisionSummary: lambda act: iter([format_cell("", act)]),
+    DecisionSummary: lambda decision: iter([format_cell("", decision)]),
 }
 
 
@@ -224,56 +224,61 @@ def _format_parts(view: Any) -> Iterator[RenderableType]:
     """Yield the short values of a view, then its lists and nested views, then how to print the rest of a list."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
     next_cursor = values.pop("next_cursor", None)
-    long = {name: value for name, value in values.items() if _is_long(value)}
+    long_values = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():
-        if name not in long and (text := format_cell(name, value)):
+        text = "" if name in long_values else format_cell(name, value)
+        if text:
             yield f"{name}: {text}"
-    for name, value in long.items():
-        if parts := list(_long_parts(value)):
+    for name, value in long_values.items():
+        parts = list(_format_long_value(value))
+        if parts:
             yield from parts if name == "items" else (f"\n{name}:", *parts)
     if next_cursor is not None:
         yield f"\nmore: --after {next_cursor}"
 
 
-def _long_parts(value: Any) -> Iterator[RenderableType]:
+def _format_long_value(value: Any) -> Iterator[RenderableType]:
+    """Yield the parts of a value that `_is_long`: a nested view, or the rows of a list as lines or as one table."""
     if not isinstance(value, tuple):
         yield from _format_parts(value)
     elif type(value[0]) in _LINES:
         for item in value:
             yield from _LINES[type(item)](item)
     else:
-        yield _table(value)
+        yield _make_table(value)
 
 
 def _is_long(value: Any) -> bool:
+    """Return whether a value is a list of views that isn't empty, or a view other than an estimate."""
     if isinstance(value, tuple):
         return bool(value) and is_dataclass(value[0])
     return is_dataclass(value) and not isinstance(value, Estimate)
 
 
-def _table(rows: Sequence[Any]) -> RenderableType:
-    """Return rows as a table without empty columns."""
+def _make_table(rows: Sequence[Any]) -> RenderableType:
+    """Return rows of one dataclass, at least one, as a table without empty columns."""
     names = [field.name for field in fields(rows[0])]
     cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
-    filled = [name for name in names if any(cells[name])]
     columns = []
-    for name in filled:
+    for name in names:
         is_number = isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
-        columns.append(Column(name, is_number, None if is_number else 12))
-    return make_table(columns, list(zip(*(cells[name] for name in filled), strict=True)))
+        if any(cells[name]):
+            columns.append((Column(name, is_number, None if is_number else 12), cells[name]))
+    return make_table([column for column, _ in columns], list(zip(*(texts for _, texts in columns), strict=True)))
 
 
-def copy_version(folder: Path, given: str) -> tuple[str, str]:
-    """Return the path and the description of a local copy of a version. Exits as `open_ladder_or_exit` does.
+def copy_version(folder: Path, text: str) -> tuple[str, str]:
+    """Extract a ladder's version into the cache of this machine; return the path of the copy, and its description.
 
-    Exits with 2 for unknown versions.
+    text: names the version as in `get_version`. Exits as `open_ladder_or_exit` does, and with 2 for unknown versions.
+    Raises BotError and OSError of `extract_bot`.
     """
     with open_ladder_or_exit(folder) as ladder:
-        version, archive = get_version_archive(ladder, given)
-    title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"
+        version, archive = get_version_archive(ladder, text)
+    file_name = version.single_file_name
+    title = version.digest if file_name is None else f"{version.digest}-{file_name}"
     copy = extract_bot(archive, title, cache_folder())
-    where = copy if version.single_file_name is None else copy / version.single_file_name
-    return str(where), f"{version.version_ref} of {os.path.abspath(folder)}"
+    return str(copy if file_name is None else copy / file_name), f"{version.version_ref} of {os.path.abspath(folder)}"
 
 
 class Journal(logging.Handler):
@@ -282,7 +287,7 @@ class Journal(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.runner = ""
-        self._away = False  # the database
+        self._is_database_lost = False
         self._plain = sys.stderr.isatty()
         logging.basicConfig(handlers=[self], level=logging.WARNING, force=True)
         logging.getLogger("ladder").setLevel(logging.INFO)
@@ -314,19 +319,20 @@ class Journal(logging.Handler):
         for line in "".join(trace).splitlines():
             print_note(f"  {line}")
 
-    def database_state(self, problem: str | None) -> None:
+    def log_database_state(self, problem: str | None) -> None:
         """Log that the database can't be reached, or with None that it can be again. Log an outage once."""
-        if self._away == (problem is not None):
+        if self._is_database_lost == (problem is not None):
             return
-        self._away = problem is not None
+        self._is_database_lost = problem is not None
         self.info("the database is reachable again") if problem is None else self.warn(problem)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
-        about = " ".join(f"{name} {value}" for name, value in ids.items())
+        """Print an entry in one line: on a terminal the sentence with its ids, else also the time and level."""
         if self._plain:
-            print_note(f"{about}: {text}" if about else text)
+            subject = " ".join(f"{name} {value}" for name, value in ids.items())
+            print_note(f"{subject}: {text}" if subject else text)
             return
-        words = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), level]
-        words += [f"runner={self.runner}"] if self.runner else []
-        words += [f"{name}={value}" for name, value in ids.items()]
-        print_note(" ".join([*words, " ".join(text.splitlines())]))
+        fields = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), level]
+        fields += [f"runner={self.runner}"] if self.runner else []
+        fields += [f"{name}={value}" for name, value in ids.items()]
+        print_note(" ".join([*fields, *text.splitlines()]))

@@ -29,6 +29,7 @@ from ladder.deadlines import extend_deadline, withdraw_extension
 from ladder.exports import ExportedFiles
 from ladder.ladder import ActionResult, Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
+from ladder.standings.computation import Standings
 
 NAME_ARGUMENT = click.argument("name", metavar="NAME")
 LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
@@ -78,14 +79,14 @@ def create(
         state = grading.create_final(
             ladder, name, deadline, games=games, actor=actor, is_open=is_open, extra_rounds=rounds
         )
-        published = grading.get_commitment_file(ladder, name)
+        file = grading.get_commitment_file(ladder, name)
     if as_json:
         print_json(state)
         return
     versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
     print_note(f"created the final {name}: {versions}, {matches} queued")
     print_note(f"SHA-256 of its key: {state.commitment}")
-    print_note(f"publish {published} now: a runner starts the matches immediately")
+    print_note(f"publish {file} now: a runner starts the matches immediately")
     print_note(f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}")
 
 
@@ -166,27 +167,31 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
 def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool = False) -> None:
     """Print a final's progress and the next command or, once it is revealed, its results and how to verify them."""
     state = grading.get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
-    standings = state.standings
     if as_json:
         print_json(state)
-    elif standings is None:
+    elif state.standings is None:
         print_note(
             f"the final {name}: {state.played} of {format_count(state.matches, 'match', 'es')} played, {state.progress}"
         )
-        step = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
-        print_note(f"next: arena ladder {step}")
+        command = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
+        print_note(f"next: arena ladder {command}")
     else:
-        print_parts(standings_table(standings))
-        games = f"{format_count(standings.games, 'game')} in {format_count(standings.matches, 'match', 'es')}"
-        print_parts(f"\n{games}; win rates in %, fair: {100 * standings.fair_win_rate:.0f}")
-        if have_no_intervals(row.win_rate_adjusted for row in standings.items):
-            print_parts(NO_INTERVALS)
-        for match, reason in state.abandoned:
-            print_parts(f"Match {match} wasn't played: {escape_control(reason)}")
-        print_parts(f"Key: {state.key}\nIts published SHA-256: {state.commitment}")
-        if not state.isolated:
-            print_parts(TRUSTED)
+        _print_results(state, state.standings)
         print_note(f"verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
+
+
+def _print_results(state: grading.FinalState, standings: Standings) -> None:
+    """Print a final's standings, the matches that weren't played, and its key."""
+    print_parts(standings_table(standings))
+    games = f"{format_count(standings.games, 'game')} in {format_count(standings.matches, 'match', 'es')}"
+    print_parts(f"\n{games}; win rates in %, fair: {100 * standings.fair_win_rate:.0f}")
+    if have_no_intervals(row.win_rate_adjusted for row in standings.items):
+        print_parts(NO_INTERVALS)
+    for match, reason in state.abandoned:
+        print_parts(f"Match {match} wasn't played: {escape_control(reason)}")
+    print_parts(f"Key: {state.key}\nIts published SHA-256: {state.commitment}")
+    if not state.isolated:
+        print_parts(TRUSTED)
 
 
 @click.group()
@@ -229,15 +234,24 @@ def show(
                 page = grading.get_published_grades(connection, release).grades
     if login is None:
         _print_grades(folder, page, form, as_json)
-        return
+    else:
+        _print_grade_of_user(folder, page, login, is_released=release is not None, as_json=as_json)
+
+
+def _print_grade_of_user(folder: Path, page: grading.Grades, login: str, *, is_released: bool, as_json: bool) -> None:
+    """Print a user's grade, and until when it is open; of a release, an open grade is blank.
+
+    Exits with 2 for a user without a grade.
+    """
     grade = next((grade for grade in page.grades if grade.user.login == login), None)
     if grade is None:
         usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
-    if grade.open_until is not None:
+    is_open = grade.open_until is not None
+    if is_open:
         print_note(grading.describe_open_grades(replace(page, grades=(grade,))))
     if as_json:
         print_json(grade)
-    elif release is None or grade.open_until is None:
+    elif not (is_released and is_open):
         _print_grade(page, grade)
 
 
@@ -283,14 +297,21 @@ def release(
         _print_changes(result.changes)
     if as_json or form != "plain":
         _print_grades(folder, result.grades, form, as_json)
-        return
-    numbers, possible = result.grades.statistics, f"at most {result.grades.max_points:g} points each"
-    print_parts(f"{format_count(numbers.total if numbers else 0, 'grade')}, {possible}")
-    if numbers:
-        without = sum(grade.graded_points == 0 for grade in result.grades.grades)
-        print_parts(f"mean {numbers.mean:.1f}, median {numbers.median:g}, {without} without points")
-    if open_ones := grading.describe_open_grades(result.grades):
-        print_parts(open_ones)
+    else:
+        _print_grade_summary(result.grades)
+
+
+def _print_grade_summary(result: grading.Grades) -> None:
+    """Print the number, mean and median of released grades, and which may still change."""
+    statistics = result.statistics
+    count = format_count(statistics.total if statistics else 0, "grade")
+    print_parts(f"{count}, at most {result.max_points:g} points each")
+    if statistics:
+        zeros = sum(grade.graded_points == 0 for grade in result.grades)
+        print_parts(f"mean {statistics.mean:.1f}, median {statistics.median:g}, {zeros} without points")
+    open_grades = grading.describe_open_grades(result)
+    if open_grades:
+        print_parts(open_grades)
 
 
 @grades.command("diff")
@@ -320,14 +341,14 @@ def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
 def verify(folder: Path, name: str, as_json: bool) -> None:
     """Recompute a release from its stored inputs. Exit code 1 if the grades differ."""
     with open_ladder_or_exit(folder) as ladder:
-        computed = grading.reproduce_release(ladder, name)
+        result = grading.reproduce_release(ladder, name)
     if as_json:
-        print_json(computed)
+        print_json(result)
     else:
-        print_note(f'recomputed "{name}": the grades {"are identical" if computed.same else "differ"}')
-        for line in computed.differences:
-            print_note(escape_control(line))
-    sys.exit(0 if computed.same else 1)
+        print_note(f'recomputed "{name}": the grades {"are identical" if result.same else "differ"}')
+        for difference in result.differences:
+            print_note(escape_control(difference))
+    sys.exit(0 if result.same else 1)
 
 
 def _print_grades(folder: Path, current: grading.Grades, form: str, as_json: bool) -> None:
@@ -346,15 +367,16 @@ def _print_grades(folder: Path, current: grading.Grades, form: str, as_json: boo
 
 
 def _print_changes(changes: grading.GradeChanges, say: Callable[[str], None] = print_note) -> None:
+    """Print why and how grades have changed, with a line for each user, by calls of `say`."""
     say(f'since "{changes.before}": {"; ".join(changes.reasons) or "no change that affects all users"}')
     for row in changes.items:
-        points = f"{_points(row.before)} -> {_points(row.after)} points"
+        points = f"{_format_points(row.before)} -> {_format_points(row.after)} points"
         say(f"{escape_control(row.user.login or '')}: {points}: {escape_control('; '.join(row.reasons))}")
     if not changes.items:
         say("no grade changed")
 
 
-def _points(points: float | None) -> str:
+def _format_points(points: float | None) -> str:
     return "no" if points is None else f"{points:g}"
 
 
@@ -366,17 +388,17 @@ def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
     if grade.version is None:
         print_parts(grade.reason)
         return
-    late = f", {grade.late}" if grade.late else ""
-    print_parts(f"{escape_control(grade.version)}{late}, {format_count(grade.games, 'game')}\n")
+    lateness = f", {grade.late}" if grade.late else ""
+    print_parts(f"{escape_control(grade.version)}{lateness}, {format_count(grade.games, 'game')}\n")
     columns = [Column("baseline", False, 12), Column("points", number=True), Column(""), Column("measured", False, 20)]
     rows = [
         (
-            escape_control(mark.baseline),
-            f"{mark.points:g}/{mark.max_points:g}",
-            "passed" if mark.passed else "not passed",
-            escape_control(mark.explanation) + (" - inconclusive" if mark.inconclusive else ""),
+            escape_control(baseline.baseline),
+            f"{baseline.points:g}/{baseline.max_points:g}",
+            "passed" if baseline.passed else "not passed",
+            escape_control(baseline.explanation) + (" - inconclusive" if baseline.inconclusive else ""),
         )
-        for mark in grade.baselines
+        for baseline in grade.baselines
     ]
     print_parts(make_table(columns, rows))
     print_parts("\nParentheses contain 95 % intervals.")
@@ -415,9 +437,9 @@ def extend(
         usage_error("--undo withdraws the whole extension.\nLeave out --until, --days and --late-days.")
     with open_ladder_or_exit(folder) as ladder:
         if undo:
-            new = withdraw_extension(ladder, login, deadline, actor, reason)
+            is_changed = withdraw_extension(ladder, login, deadline, actor, reason)
         else:
-            new = extend_deadline(
+            is_changed = extend_deadline(
                 ladder, login, name=deadline, until=until, days=days, late_days=late_days, actor=actor, reason=reason
             )
-    print_decision(new, f"{login} has {'no' if undo else 'an'} extension for {deadline}", as_json)
+    print_decision(is_changed, f"{login} has {'no' if undo else 'an'} extension for {deadline}", as_json)

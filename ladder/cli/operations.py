@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import RenderableType
-from rich.text import Text
 from sqlalchemy import Connection
 
 from arena.checks import Finding
@@ -35,7 +33,6 @@ from arena.cli.console import (
     print_json,
     print_note,
     print_text,
-    show_progress,
     treat_sigterm_as_sigint,
     usage_error,
 )
@@ -45,25 +42,17 @@ from arena.cli.run import count_cores, default_match_games
 from arena.formatting import format_count
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
-from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrusted_problem
+from arena.sandbox import Sandbox, SandboxChoice, for_this_command, make_sandbox, scratch_folder, untrusted_problem
 from arena.schedule import require_even_match_games
-from arena.workers import Idle
 from arena.workers.cluster import Tls
 from ladder import runner_events
 from ladder.backups import BackupFile, restore_backup, write_backup
 from ladder.bots import read_reference, save_reference
 from ladder.checkup import Checkup, check_ladder
 from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
+from ladder.cli.runner_progress import RunnerProgress, run_to_end
 from ladder.health import serve_metrics
-from ladder.ladder import (
-    STAFF_USER,
-    CreatedLadder,
-    LadderFormat,
-    PruneResult,
-    create_ladder,
-    prune_expired,
-    require_sandbox,
-)
+from ladder.ladder import STAFF_USER, CreatedLadder, Ladder, LadderFormat, create_ladder, prune_expired, require_sandbox
 from ladder.runner import LadderRunner, RunnerMetrics
 from ladder.store import RETRY_TIMEOUT_S
 from ladder.upgrade import LadderUpgrade, upgrade_ladder
@@ -94,7 +83,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @option("--ponder", is_flag=True, help="Allow bots to compute while they wait for a request.")
 @option("--strict", is_flag=True, help="Make the first fault forfeit the game.")
 @json_option(CreatedLadder)
-def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
+def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **values: Any) -> None:
     """Create a ladder in a new folder.
 
     Its rules, limits, seats and sandbox can't be changed later. LADDER/ladder.toml has the other settings, such as
@@ -102,68 +91,76 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
     for authors that you trust.
     """
     with user_friendly_errors():
-        read = [read_reference(reference) for reference in references or REFERENCES]
-        choice, reasons = options.choose_sandbox(given["sandbox"], given["docker_runtime"], given["docker_image"])
-        if not choice.isolates and given["sandbox"] in (None, "auto"):
-            why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-            usage_error(
-                f"no sandbox that isolates untrusted bots works on this machine ({why}).\n"
-                "Run arena doctor; for authors that you trust, add --sandbox process."
-            )
-        reason = untrusted_problem(choice) if choice.isolates else None
-        if reason is not None:
-            usage_error(
-                f"the sandbox {choice.name} doesn't isolate untrusted bots on this machine: "
-                f"{for_this_command(reason)}\nRun arena doctor."
-            )
-        with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-            play = _make_format(given, choice, box)
+        bots = [read_reference(reference) for reference in references or REFERENCES]
+        choice = _choose_sandbox(values)
+        with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as sandbox:
+            play = _make_format(values, choice, sandbox)
 
-        def fill(connection: Connection) -> None:
-            for reference in read:
-                save_reference(connection, reference, time.time())
+        def save_references(connection: Connection) -> None:
+            for bot in bots:
+                save_reference(connection, bot, time.time())
 
-        with closing(create_ladder(folder, play, database, fill)) as ladder:
+        with closing(create_ladder(folder, play, database, save_references)) as ladder:
             if as_json:
                 print_json(CreatedLadder(str(folder), ladder.commitment))
-                return
-            print_note(
-                f"created {folder}: {play.settings.rules.name} at {play.seats} seats, games a match: {play.match_games}"
-            )
-            print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
-            print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
-            print_note(
-                f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page"
-            )
-            print_note(f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
+            else:
+                _print_created(folder, ladder)
 
 
-def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
-    """Return the format of the ladder's matches. Exits with 2 if it can't be played."""
-    flags = {name: given[name] for name in SETTABLE_LIMITS}
-    rules = load_ruleset(given["rules"])
-    problem = rules.problem(given["seats"])
-    if problem:
-        usage_error(problem)
-    timing, limits = options.combine_limits(flags, given["rules"])
-    options.require_enforced_limits(flags, box)
-    own = box.reports_wait_time if given["clock"] in (None, "auto") else given["clock"] == "own"
-    timing = replace(timing, own=own, ponder=given["ponder"])
-    options.require_own_clock(timing, box)
-    settings = MatchSettings(
-        rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else MatchSettings().lives
-    )
-    match_games = given["match_games"] or default_match_games(choice.name, given["seats"])
+def _choose_sandbox(values: dict[str, Any]) -> SandboxChoice:
+    """Return the sandbox that the options of `init` name. Exits with 2 if it, or none, isolates untrusted bots here.
+
+    An option `--sandbox process` names one that isolates none.
+    """
+    choice, reasons = options.choose_sandbox(values["sandbox"], values["docker_runtime"], values["docker_image"])
+    if not choice.isolates and values["sandbox"] in (None, "auto"):
+        problems = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        usage_error(
+            f"no sandbox that isolates untrusted bots works on this machine ({problems}).\n"
+            "Run arena doctor; for authors that you trust, add --sandbox process."
+        )
+    problem = untrusted_problem(choice) if choice.isolates else None
+    if problem is not None:
+        usage_error(
+            f"the sandbox {choice.name} doesn't isolate untrusted bots on this machine: "
+            f"{for_this_command(problem)}\nRun arena doctor."
+        )
+    return choice
+
+
+def _make_format(values: dict[str, Any], choice: SandboxChoice, sandbox: Sandbox) -> LadderFormat:
+    """Return the format of the ladder's matches, by the options of `init`. Exits with 2 if it can't be played."""
+    seats = values["seats"]
+    flags = {name: values[name] for name in SETTABLE_LIMITS}
+    rules = load_ruleset(values["rules"])
+    seats_problem = rules.problem(seats)
+    if seats_problem:
+        usage_error(seats_problem)
+    default_timing, limits = options.combine_limits(flags, values["rules"])
+    options.require_enforced_limits(flags, sandbox)
+    is_own_time = sandbox.reports_wait_time if values["clock"] in (None, "auto") else values["clock"] == "own"
+    timing = replace(default_timing, own=is_own_time, ponder=values["ponder"])
+    options.require_own_clock(timing, sandbox)
+    lives = 1 if values["strict"] else MatchSettings().lives
+    match_games = values["match_games"] or default_match_games(choice.name, seats)
     try:
-        require_even_match_games(given["seats"], match_games)
-    except ValueError as problem:
-        usage_error(f"--match-games: {problem}")
-    return LadderFormat(settings, choice, given["seats"], match_games)
+        require_even_match_games(seats, match_games)
+    except ValueError as error:
+        usage_error(f"--match-games: {error}")
+    settings = MatchSettings(rules=rules, timing=timing, limits=limits, lives=lives)
+    return LadderFormat(settings, choice, seats, match_games)
+
+
+def _print_created(folder: Path, ladder: Ladder) -> None:
+    play = ladder.play
+    print_note(f"created {folder}: {play.settings.rules.name} at {play.seats} seats, games a match: {play.match_games}")
+    print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
+    print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
+    print_note(f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page")
+    print_note(f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
 
 
 FILE = ExistingPath("Name a file.", dir_okay=False)
-STATUS_S = 60.0  # between two lines of progress if there is no terminal
-MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the runner stops
 
 
 @click.command()
@@ -223,30 +220,31 @@ def run(
         if scheduler is None:
             require_sandbox(ladder)
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
-            service = LadderRunner(ladder, pool, matches, until)
-            log.runner = service.runner[:8]
-            exported = RunnerMetrics(service)
-            with nullcontext() if metrics is None else serve_metrics(exported.registry, metrics) as url:
+            runner = LadderRunner(ladder, pool, matches, until)
+            log.runner = runner.runner[:8]
+            runner_metrics = RunnerMetrics(runner)
+            with nullcontext() if metrics is None else serve_metrics(runner_metrics.registry, metrics) as url:
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
-                _log_other_runners(service, log)
-                asked = _stop_on_signal(service)
+                _log_other_runners(runner, log)
+                has_signal = _stop_on_signal(runner)
+                progress = RunnerProgress(runner, log, is_alone=scheduler is None)
                 try:
-                    status = _run_to_end(
-                        service, exported, log, verbose, as_json=as_json, asked=asked, alone=scheduler is None
-                    )
+                    run_to_end(progress, runner_metrics, verbose, as_json, has_signal)
+                    exit_code = 1 if progress.has_failed else 0
                 except KeyboardInterrupt:
                     log.warn("stopped immediately: matches in progress will be played again")
-                    status = 130
+                    exit_code = 130
     log.info(f"stopped; print the standings: arena ladder standings {folder}")
-    sys.exit(status)
+    sys.exit(exit_code)
 
 
-def _log_other_runners(service: LadderRunner, log: Journal) -> None:
-    others = service.other_runners()
-    if not others:
+def _log_other_runners(runner: LadderRunner, log: Journal) -> None:
+    """Log which other runners play the ladder, if any, as a warning with SQLite."""
+    ids = runner.other_runners()
+    if not ids:
         return
-    text = f"other runners play this ladder, too: {', '.join(others)}"
-    if service.ladder.database.sqlite is None:
+    text = f"other runners play this ladder, too: {', '.join(ids)}"
+    if runner.ladder.database.sqlite is None:
         log.info(text)
     else:
         log.warn(f"{text}; with SQLite they wait for each other's writes; PostgreSQL is made for several runners")
@@ -266,113 +264,23 @@ def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Pa
     return Tls(ca, cert, key)
 
 
-def _stop_on_signal(service: LadderRunner) -> Callable[[], bool]:
-    """Make Ctrl-C, SIGTERM and the server's death stop the service; return a function that returns whether one came."""
-    came = False
+def _stop_on_signal(runner: LadderRunner) -> Callable[[], bool]:
+    """Make Ctrl-C, SIGTERM and the server's death stop the runner; return a function that returns whether one came.
+
+    After Ctrl-C or SIGTERM, another one raises KeyboardInterrupt.
+    """
+    has_signal = False
 
     def stop(number: int, _frame: object) -> None:
-        nonlocal came
-        came = True  # printed by the loop, because a handler may interrupt a print
-        service.stop()
-        for second in (signal.SIGINT, signal.SIGTERM) if number != SERVER_DEATH_SIGNAL else ():
-            signal.signal(second, signal.default_int_handler)
+        nonlocal has_signal
+        has_signal = True  # printed by the loop, because a handler may interrupt a print
+        runner.stop()
+        for next_number in (signal.SIGINT, signal.SIGTERM) if number != SERVER_DEATH_SIGNAL else ():
+            signal.signal(next_number, signal.default_int_handler)
 
     for number in (signal.SIGINT, signal.SIGTERM, SERVER_DEATH_SIGNAL):
         signal.signal(number, stop)
-    return lambda: came
-
-
-def _run_to_end(
-    service: LadderRunner,
-    metrics: RunnerMetrics,
-    log: Journal,
-    verbose: bool,
-    *,
-    as_json: bool,
-    asked: Callable[[], bool],
-    alone: bool,
-) -> int:
-    """Run the service to its end; return the exit code.
-
-    asked: returns whether a signal came. alone: no other machine plays.
-    """
-    played = failed_in_row = 0
-    has_failed = has_announced_stop = False
-    idle_reason: str | None = None  # why no match can be played
-
-    def describe_progress() -> str:
-        games = format_count(played * service.ladder.play.match_games, "game")
-        return f"{format_count(played, 'match', 'es')}, {games}; {service.summary()}"
-
-    def draw_progress() -> RenderableType:
-        return Text(describe_progress())
-
-    with (
-        show_progress(draw_progress, describe_progress, say=log.info, say_s=STATUS_S) as redraw,
-        closing(service.events()) as events,
-    ):
-        for event in events:
-            metrics.count(event)
-            if asked() and not has_announced_stop:
-                has_announced_stop = True
-                log.info("stopping after the matches in progress; send the signal again to stop immediately")
-            _log_event(event, log, verbose)
-            if as_json and not isinstance(event, Idle):
-                kind = runner_events.event_kind(type(event))
-                print_json(runner_events.RunnerEventEntry(kind, service.ladder.clock(), event))
-            match event:
-                case runner_events.MatchFinished(new=new):
-                    played += new
-                    failed_in_row = 0
-                case runner_events.CheckFinished():
-                    failed_in_row = 0
-                case runner_events.WorkerRefused() if alone and not has_failed:
-                    has_failed = True
-                    service.stop()
-                case runner_events.AttemptFailed() | runner_events.WorkerRefused():
-                    failed_in_row += 1
-                case Idle() if not service.queue.running and service.queue.empty:
-                    old_reason, idle_reason = idle_reason, service.queue.no_match_reason()
-                    if idle_reason not in (None, old_reason):
-                        log.warn(f"no matches can be played: {idle_reason}")
-            redraw()
-            if failed_in_row >= MAX_FAILED_ATTEMPTS and not has_failed:
-                has_failed = True
-                log.error(f"stopping: {MAX_FAILED_ATTEMPTS} attempts failed in a row on this machine; run arena doctor")
-                service.stop()
-    return 1 if has_failed else 0
-
-
-def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
-    """Log a runner's event. verbose: also each match; events that the other commands show aren't logged."""
-    match event:
-        case runner_events.MatchFinished(id, new) if verbose:
-            log.info("finished" if new else "was finished before", match=id)
-        case runner_events.CheckFinished(version_ref, reason, plays):
-            state = "and active" if plays else "but not active: the bot is disabled or has a newer version"
-            result = f"accepted, {state}" if reason is None else f"rejected: {reason}"
-            log.info(result, version=version_ref)
-        case runner_events.VersionAutoDisabled(version_ref, reason):
-            log.warn(f"auto-disabled: {reason}", version=version_ref)
-        case runner_events.AttemptFailed(id, is_check, reason, abandoned):
-            text = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
-            log.warn(text, **{"check" if is_check else "match": id})
-        case runner_events.WorkerRefused(reason):
-            log.warn(f"a worker refused to start: {reason}")
-        case runner_events.WorkerExcluded(worker, reason):
-            log.warn(f"excluded from matches: {reason}", worker=worker)
-        case runner_events.DependencyLost(text):
-            log.warn(text)
-        case runner_events.DependencyRestored(text):
-            log.info(text)
-        case runner_events.ClockBehind(seconds):
-            log.warn(
-                f"this machine's clock is {seconds:.0f} s behind the database's newest entry; run arena ladder doctor"
-            )
-        case runner_events.SettingsUnreadable(reason):
-            log.warn(f"ladder.toml is invalid; the previous settings stay in use: {reason}")
-        case PruneResult(records, logs):
-            log.info(f"removed expired records of {format_count(records, 'match', 'es')} and logs of {logs}")
+    return lambda: has_signal
 
 
 @click.command()
@@ -440,37 +348,40 @@ def serve(
         if not no_runner:
             require_sandbox(ladder)
 
-        def begun(url: str) -> None:
-            log.info(f"the ladder {ladder.name}: {url}")
-            if sys.stderr.isatty():
-                link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
-                print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
-                print_note("stop it with Ctrl-C")
-            else:
-                log.info(f"a sign-in link for staff: arena ladder access add {folder} {STAFF_USER.login}")
-
         treat_sigterm_as_sigint()
-        runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
-        tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
+        runner_command = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
+        tables_command = [] if no_runner or no_tables else ["serve-tables", str(folder)]
         with (
-            _keep_running("runner", runner, partial(_begin_runner, ladder.play.settings.timing.own), log),
-            _keep_running("table server", tables, partial(_end_with_server, signal.SIGTERM), log),
+            _keep_running("runner", runner_command, partial(_begin_runner, ladder.play.settings.timing.own), log),
+            _keep_running("table server", tables_command, partial(_end_with_server, signal.SIGTERM), log),
             suppress(KeyboardInterrupt),  # uvicorn ends, and passes the signal on
         ):
-            serve_web(ladder, address, begun, metrics)
+            serve_web(ladder, address, lambda url: _announce(ladder, folder, url, log), metrics)
+
+
+def _announce(ladder: Ladder, folder: Path, url: str, log: Journal) -> None:
+    """Log where the pages are, and print a new sign-in link for staff on a terminal, or else how to create one."""
+    log.info(f"the ladder {ladder.name}: {url}")
+    if sys.stderr.isatty():
+        link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
+        print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
+        print_note("stop it with Ctrl-C")
+    else:
+        log.info(f"a sign-in link for staff: arena ladder access add {folder} {STAFF_USER.login}")
 
 
 @contextmanager
-def _keep_running(what: str, words: list[str], begin: Callable[[], None], log: Journal) -> Iterator[None]:
+def _keep_running(name: str, command: list[str], prepare: Callable[[], None], log: Journal) -> Iterator[None]:
     """Run a command of the ladder next to the pages, restart it when it ends, and stop it with the pages.
 
+    command: its words after `arena ladder`; nothing runs if it is empty. prepare: called in the new process first.
     After MAX_RESTARTS within an hour it isn't restarted; the staff page shows which runners are alive.
     """
-    if not words:
+    if not command:
         yield
         return
     ending = threading.Event()
-    keeper = threading.Thread(target=_restart_until, args=(ending, what, words, begin, log), name=what)
+    keeper = threading.Thread(target=_restart_until_end, args=(ending, name, command, prepare, log), name=name)
     keeper.start()
     try:
         yield
@@ -479,8 +390,8 @@ def _keep_running(what: str, words: list[str], begin: Callable[[], None], log: J
         keeper.join()
 
 
-def _restart_until(
-    ending: threading.Event, what: str, words: list[str], begin: Callable[[], None], log: Journal
+def _restart_until_end(
+    ending: threading.Event, name: str, command: list[str], prepare: Callable[[], None], log: Journal
 ) -> None:
     """Start the process, and again whenever it exits, until `ending` is set or it exits too often in an hour.
 
@@ -488,19 +399,19 @@ def _restart_until(
     """
     restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
     while not ending.is_set():
-        process = _start_process(words, begin)
+        process = _start_process(command, prepare)
         if not _wait_for_exit(process, ending):
             _end_process(process)
         elif not ending.wait(RESTART_PAUSE_S):
             now = time.monotonic()
             if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
                 log.error(
-                    f"the {what} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
+                    f"the {name} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
                     "and isn't restarted"
                 )
                 return
             restarts.append(now)
-            log.warn(f"the {what} exited with {process.returncode}, and is restarted")
+            log.warn(f"the {name} exited with {process.returncode}, and is restarted")
 
 
 def _wait_for_exit(process: "subprocess.Popen[bytes]", ending: threading.Event) -> bool:
@@ -511,12 +422,13 @@ def _wait_for_exit(process: "subprocess.Popen[bytes]", ending: threading.Event) 
     return True
 
 
-def _start_process(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "arena.cli", "ladder", *words]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=begin)
+def _start_process(command: list[str], prepare: Callable[[], None]) -> "subprocess.Popen[bytes]":
+    argv = [sys.executable, "-m", "arena.cli", "ladder", *command]
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=prepare)
 
 
 def _end_process(process: "subprocess.Popen[bytes]") -> None:
+    """Ask a process to end, and wait until it has: at most MAX_SHUTDOWN_S for what it is doing."""
     process.terminate()
     try:
         process.wait(MAX_SHUTDOWN_S)
@@ -570,19 +482,18 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """
     if prune:
         with open_ladder_or_exit(folder) as ladder:
-            pruned = prune_expired(ladder)
-        print_note(
-            f"removed expired records of {format_count(pruned.records, 'match', 'es')} and logs of {pruned.logs}"
-        )
+            expired = prune_expired(ladder)
+        matches = format_count(expired.records, "match", "es")
+        print_note(f"removed expired records of {matches} and logs of {expired.logs}")
     with user_friendly_errors():
-        results: list[Finding] = []
+        findings: list[Finding] = []
         for finding in check_ladder(folder, deep):
-            results.append(finding)
+            findings.append(finding)
             if not as_json:
                 print_text("\n".join(finding_lines(finding)))
     if as_json:
-        print_json(Checkup(tuple(results)))
-    sys.exit(1 if has_failure(results) else 0)
+        print_json(Checkup(tuple(findings)))
+    sys.exit(1 if has_failure(findings) else 0)
 
 
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -618,9 +529,9 @@ def upgrade(folder: Path, backup: Path | None, dry_run: bool, as_json: bool) -> 
     before it changes the database, completely or not at all. Only this command upgrades a ladder.
     """
     with user_friendly_errors():
-        done = upgrade_ladder(folder, backup, dry_run, print_note, click.get_current_context().command_path)
+        result = upgrade_ladder(folder, backup, dry_run, print_note, click.get_current_context().command_path)
     if as_json:
-        print_json(done)
+        print_json(result)
 
 
 @click.command()

@@ -47,6 +47,7 @@ from protocol import escape_bytes
 
 TRUSTED = "Bots run as plain processes without isolation: this ladder trusts their authors."
 MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
+EVENTS_POLL_S = 1.0  # between two looks for new events
 
 
 @click.command()
@@ -73,7 +74,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     if as_json:
         print_json(standings)
     elif as_csv:
-        print_text(_csv(standings))
+        print_text(_format_csv(standings))
     elif standings.items:
         print_parts(standings_table(standings, context.now if at is None else standings.created_at))
         print_parts("", *_list_standings_notes(standings))
@@ -83,17 +84,15 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
 
 def standings_table(ranking: Standings, now: float | None = None) -> Table:
     """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
-    shown = [column for column in COLUMNS if column.terminal and (now is not None or not column.of_now)]
-    columns = [Column(column.terminal, column.number, column.min_width) for column in shown]
-    return make_table(columns, [[column.text(row, now or 0.0) for column in shown] for row in ranking.items])
+    columns = [column for column in COLUMNS if column.terminal and (now is not None or not column.of_now)]
+    headings = [Column(column.terminal, column.number, column.min_width) for column in columns]
+    return make_table(headings, [[column.text(row, now or 0.0) for column in columns] for row in ranking.items])
 
 
 def _list_standings_notes(ranking: Standings) -> Iterator[str]:
     """Yield the lines below the standings: counts, missing intervals, the leader, and pairs that favour each other."""
-    games, matches = (
-        formatting.format_count(ranking.games, "game"),
-        formatting.format_count(ranking.matches, "match", "es"),
-    )
+    games = formatting.format_count(ranking.games, "game")
+    matches = formatting.format_count(ranking.matches, "match", "es")
     yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * reference bot"
     if formatting.have_no_intervals(row.win_rate_adjusted for row in ranking.items):
         yield formatting.NO_INTERVALS
@@ -101,24 +100,26 @@ def _list_standings_notes(ranking: Standings) -> Iterator[str]:
     if verdict is not None and verdict.leader is not None:
         yield formatting.describe_leader(escape_control(verdict.leader), verdict.decided)
     if ranking.collusion is not None:
-        yield from map(collusion_line, ranking.collusion.suspects or ())
+        yield from map(_describe_collusion, ranking.collusion.suspects or ())
 
 
-def collusion_line(pair: CollusionSuspects) -> str:
+def _describe_collusion(pair: CollusionSuspects) -> str:
     """Return in one line which owners' bots favour each other, with the evidence."""
-    one, other = map(escape_control, pair.owners)
-    what = f"{one} favours {other}" if pair.one_way else f"{one} and {other} favour each other"
-    wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
+    owner, partner = map(escape_control, pair.owners)
+    suspicion = f"{owner} favours {partner}" if pair.one_way else f"{owner} and {partner} favour each other"
+    wins = " and ".join(
+        f"{count:g} ({expected:.1f} expected)" for count, expected in zip(pair.wins, pair.expected, strict=True)
+    )
     return (
-        f"suspected collusion: {what}; in {formatting.format_count(pair.games, 'game')} together they won {wins}; "
+        f"suspected collusion: {suspicion}; in {formatting.format_count(pair.games, 'game')} together they won {wins}; "
         f"p = {max(pair.p, 1e-9):.1g} if all play fairly"
     )
 
 
-def _csv(ranking: Standings) -> str:
-    out = io.StringIO()
-    write_csv(out, STANDINGS_COLUMNS, map(make_standings_cells, ranking.items))
-    return out.getvalue().rstrip("\n")
+def _format_csv(ranking: Standings) -> str:
+    file = io.StringIO()
+    write_csv(file, STANDINGS_COLUMNS, map(make_standings_cells, ranking.items))
+    return file.getvalue().rstrip("\n")
 
 
 @click.command()
@@ -179,21 +180,22 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 
     With --json and --follow, each line is a list of new events.
     """
+    cursor = after
     with common.open_ladder_or_exit(folder) as ladder:
         while True:
             with ladder.reading(STAFF_VIEWER) as context:
-                happened = list_events(context, after, limit)
-            if as_json and (happened.items or not follow):
-                print_json(happened)
-            for line in () if as_json else happened.items:
-                print_text(common.format_view_line(line))
+                page = list_events(context, cursor, limit)
+            if as_json and (page.items or not follow):
+                print_json(page)
+            for event in () if as_json else page.items:
+                print_text(common.format_view_line(event))
             if not follow:
                 break
-            if happened.next_cursor == after:
-                time.sleep(1.0)
-            after = happened.next_cursor
-    if not as_json and len(happened.items) == limit:
-        print_note(f"more events: --after {happened.next_cursor}")
+            if page.next_cursor == cursor:
+                time.sleep(EVENTS_POLL_S)
+            cursor = page.next_cursor
+    if not as_json and len(page.items) == limit:
+        print_note(f"more events: --after {page.next_cursor}")
 
 
 @click.command()
@@ -207,26 +209,26 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     Each process of the bot has its own part. Control characters are escaped.
     """
     with common.open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        line = find_match_summary(context.connection, match)
-        if line is None:
+        summary = find_match_summary(context.connection, match)
+        if summary is None:
             usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
-        logs = view_logs(context, line, bot)
+        logs = view_logs(context, summary, bot)
     if logs is None:
-        there = ", ".join(seat.version_ref for seat in line.players)
-        usage_error(f"{escape_control(bot)} didn't play in match {match}.\nIts bots are {there}.")
+        version_refs = ", ".join(player.version_ref for player in summary.players)
+        usage_error(f"{escape_control(bot)} didn't play in match {match}.\nIts bots are {version_refs}.")
     if as_json:
         print_json(logs)
         return
     if not logs.items:
         print_note(f"{escape_control(bot)} wrote nothing, or its log has expired (retention in ladder.toml)")
-    for part in logs.items:
-        print_text(f"--- {escape_control(part.version)}, process {part.process}")
-        write_log(part.text)
+    for log in logs.items:
+        print_text(f"--- {escape_control(log.version)}, process {log.process}")
+        print_log(log.text)
 
 
-def write_log(data: bytes) -> None:
-    """Print a program's output; control characters are escaped."""
-    print_text("\n".join(escape_bytes(part, MAX_LINE_CHARACTERS) for part in data.rstrip(b"\n").split(b"\n")))
+def print_log(data: bytes) -> None:
+    """Print a program's output; control characters are escaped, and long lines cut."""
+    print_text("\n".join(escape_bytes(line, MAX_LINE_CHARACTERS) for line in data.rstrip(b"\n").split(b"\n")))
 
 
 @click.command()
@@ -245,7 +247,9 @@ def rerate(folder: Path, as_json: bool) -> None:
     else:
         print_note(_describe_rebuild(result))
         if result.changes:
-            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in result.changes]
+            rows = [
+                (change.version, *_format_row(change.before), *_format_row(change.after)) for change in result.changes
+            ]
             print_parts(make_table(_COLUMNS, rows))
     sys.exit(1 if result.same is False else 0)
 
@@ -258,21 +262,22 @@ _COLUMNS = (
 
 def _describe_rebuild(result: RebuiltStandings) -> str:
     """Return in words how recomputed standings differ from the stored ones."""
-    of = f"{formatting.format_count(result.games, 'game')} in {formatting.format_count(result.matches, 'match', 'es')}"
+    games = formatting.format_count(result.games, "game")
+    data = f"{games} in {formatting.format_count(result.matches, 'match', 'es')}"
     if result.first:
-        return f"computed the standings from {of}, for the first time"
+        return f"computed the standings from {data}, for the first time"
     if result.same is not None:
-        words = "equal" if result.same else "differ from"
-        return (
-            f"recomputed from {of}: they {words} the stored standings (largest difference: {result.max_difference:.2g})"
-        )
+        relation = "equal" if result.same else "differ from"
+        difference = f"largest difference: {result.max_difference:.2g}"
+        return f"recomputed from {data}: they {relation} the stored standings ({difference})"
     if result.news:
-        more = "more" if result.news > 0 else "fewer"
-        return f"recomputed from {of}: {abs(result.news)} {more} than in the stored standings"
-    return f"recomputed from {of}: other versions are active than in the stored standings"
+        comparative = "more" if result.news > 0 else "fewer"
+        return f"recomputed from {data}: {abs(result.news)} {comparative} than in the stored standings"
+    return f"recomputed from {data}: other versions are active than in the stored standings"
 
 
-def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
+def _format_row(row: StandingsRow | None) -> tuple[str, str, str]:
+    """Return the ranks, the rating and the win rate of a row; dashes without a row."""
     if row is None:
         return "-", "-", "-"
     return (

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -59,10 +58,17 @@ TAKE_OVER_OPTION = option(
 )
 
 
-def _import(ladder: Ladder, people: Roster | Sequence[RosterEntry], *words: str, **more: Any) -> UserImport:
-    """Do `import_users`; its error also names the options that help."""
+def _import_users(
+    ladder: Ladder,
+    people: Roster | Sequence[RosterEntry],
+    actor: str,
+    source: str,
+    take_over: tuple[str, ...],
+    partial: bool = False,
+) -> UserImport:
+    """Do `import_users`; the LadderError that it raises also names the options that help."""
     try:
-        return import_users(ladder, people, *words, **more)
+        return import_users(ladder, people, actor, source, partial=partial, take_over=take_over)
     except RosterImportError as error:
         options = f"\nOptions for this: {', '.join(error.options)}" if error.options else ""
         raise LadderError(f"{error}{options}") from None
@@ -103,11 +109,11 @@ def add_user(
     """Add or update a user."""
     with open_ladder_or_exit(folder) as ladder:
         entry = make_roster_entry(login, name, email, section, pseudonym)
-        taken = _import(ladder, [entry], actor, "one user", take_over=take_over)
+        result = _import_users(ladder, [entry], actor, "one user", take_over)
     if as_json:
-        print_json(taken)
+        print_json(result)
     else:
-        _print_import(taken)
+        _print_import(result)
 
 
 @users.command("import")
@@ -131,14 +137,13 @@ def import_roster(
             data = roster.read_bytes()
         except OSError as problem:
             console.usage_error(f"{roster} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
-        people = parse_roster(data, roster.name)
-        taken = _import(ladder, people, actor, roster.name, partial=partial, take_over=take_over)
+        result = _import_users(ladder, parse_roster(data, roster.name), actor, roster.name, take_over, partial)
     if as_json:
-        print_json(taken)
+        print_json(result)
         return
-    _print_import(taken)
-    if taken.absent:
-        print_note(f"{format_count(taken.absent, 'user')} not in {roster.name}: unchanged")
+    _print_import(result)
+    if result.absent:
+        print_note(f"{format_count(result.absent, 'user')} not in {roster.name}: unchanged")
 
 
 @users.command("merge")
@@ -154,8 +159,8 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
     password of FROM are revoked. Results stay. Queued rated matches in which bots of both would meet are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = merge_users(ladder, old, new, actor, reason)
-    print_decision(changed, f"{old} is merged into {new}", as_json)
+        is_changed = merge_users(ladder, old, new, actor, reason)
+    print_decision(is_changed, f"{old} is merged into {new}", as_json)
 
 
 @users.command("withdraw")
@@ -171,8 +176,8 @@ def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_j
     doesn't readmit the user.
     """
     with open_ladder_or_exit(folder) as ladder:
-        changed = set_withdrawn(ladder, login, not undo, actor, reason)
-    print_decision(changed, f"{login} is {'in' if undo else 'withdrawn from'} the course", as_json)
+        is_changed = set_withdrawn(ladder, login, not undo, actor, reason)
+    print_decision(is_changed, f"{login} is {'in' if undo else 'withdrawn from'} the course", as_json)
 
 
 @users.command("approve")
@@ -183,8 +188,8 @@ def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_j
 def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
     """Approve accounts of users that signed up by a link."""
     with open_ladder_or_exit(folder) as ladder:
-        new = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
-    print_decision(new, f"approved: {', '.join(logins)}", as_json)
+        is_changed = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
+    print_decision(is_changed, f"approved: {', '.join(logins)}", as_json)
 
 
 @users.command("refuse")
@@ -195,17 +200,17 @@ def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bo
 def refuse_users(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Reject requests to join. The accounts are removed, and their logins become free."""
     with open_ladder_or_exit(folder) as ladder:
-        new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
-    print_decision(new, f"removed: {', '.join(logins)}", as_json)
+        is_changed = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
+    print_decision(is_changed, f"removed: {', '.join(logins)}", as_json)
 
 
-def _print_import(taken: UserImport) -> None:
-    for each in taken.remarks:
-        print_note(f"line {each.line}: {each.text}")
-    for each in taken.skipped:
-        print_note(f"line {each.line}: skipped: {each.text}")
-    left = f", {format_count(len(taken.skipped), 'line')} skipped" if taken.skipped else ""
-    print_note(f"{format_count(taken.added, 'user')} added, {taken.changed} changed{left}")
+def _print_import(result: UserImport) -> None:
+    for remark in result.remarks:
+        print_note(f"line {remark.line}: {remark.text}")
+    for error in result.skipped:
+        print_note(f"line {error.line}: skipped: {error.text}")
+    skipped = f", {format_count(len(result.skipped), 'line')} skipped" if result.skipped else ""
+    print_note(f"{format_count(result.added, 'user')} added, {result.changed} changed{skipped}")
 
 
 @click.group()
@@ -220,8 +225,8 @@ def access() -> None:
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List sign-in links, sessions, tokens and passwords, without their secrets."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        listed = list_credentials(context, login)
-    print_view(listed, as_json)
+        credentials = list_credentials(context, login)
+    print_view(credentials, as_json)
 
 
 @access.command("add")
@@ -256,30 +261,28 @@ def add_access(
     if require_approval and kind != "join":
         usage_error("--require-approval works only with --kind join.\nAdd --kind join, or leave it out.")
     with open_ladder_or_exit(folder) as ladder:
+        lasts_s = None if days is None else days * DAY_S
         issued = issue_secret(
-            ladder,
-            login,
-            kind,
-            actor,
-            APPROVAL_SCOPE if require_approval else scope,
-            lasts_s=None if days is None else days * DAY_S,
+            ladder, login, kind, actor, APPROVAL_SCOPE if require_approval else scope, lasts_s=lasts_s
         )
         url = ladder.settings.web.base_url
     if as_json:
         print_json(issued)
-        return
+    else:
+        _print_secret(issued, login, kind, url)
+
+
+def _print_secret(issued: IssuedSecret, login: str, kind: str, base_url: str | None) -> None:
+    """Print a new secret on stdout, and notes on its use. base_url: of the ladder's pages, None if it isn't set."""
     print_text(issued.secret)
-    print_note(
-        f"{kind} {issued.id} of {escape_control(login)}, until {format_time(issued.expires_at)}; the secret isn't "
-        "shown again"
-    )
-    if kind != "token":
-        page = "join" if kind == "join" else "sign-in"
-        print_note(f"{page.replace('-', ' ')}: {url or 'ADDRESS'}/{page}?link={issued.secret}")
-        if url is None:
-            print_note(
-                "ADDRESS is what `arena ladder serve` prints; set [web] base_url in ladder.toml to print it here"
-            )
+    expiry = format_time(issued.expires_at)
+    print_note(f"{kind} {issued.id} of {escape_control(login)}, until {expiry}; the secret isn't shown again")
+    if kind == "token":
+        return
+    page = "join" if kind == "join" else "sign-in"
+    print_note(f"{page.replace('-', ' ')}: {base_url or 'ADDRESS'}/{page}?link={issued.secret}")
+    if base_url is None:
+        print_note("ADDRESS is what `arena ladder serve` prints; set [web] base_url in ladder.toml to print it here")
 
 
 @access.command("revoke")
@@ -290,8 +293,8 @@ def add_access(
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
     """Revoke a link, session, token or password. Sessions that began with it end."""
     with open_ladder_or_exit(folder) as ladder:
-        new = revoke_credential(ladder, id, actor, reason)
-    print_decision(new, f"credential {id} is revoked", as_json)
+        is_changed = revoke_credential(ladder, id, actor, reason)
+    print_decision(is_changed, f"credential {id} is revoked", as_json)
 
 
 MOVE_OPTION = option("--move", is_flag=True, help="Move users who are in another team.")
@@ -312,8 +315,8 @@ def teams() -> None:
 def print_teams(folder: Path, as_json: bool) -> None:
     """List all teams with their present and former members."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        listed = list_teams(context)
-    print_view(listed, as_json)
+        listing = list_teams(context)
+    print_view(listing, as_json)
 
 
 @teams.command("join")
@@ -342,9 +345,9 @@ def join(
     Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """
     with open_ladder_or_exit(folder) as ladder:
-        at = parse_time(ladder.settings, since) if since else None
-        done = join_teams(ladder, dict.fromkeys(logins, team), actor, reason, move, at)
-    _print_team(done, as_json)
+        since_s = parse_time(ladder.settings, since) if since else None
+        changes = join_teams(ladder, dict.fromkeys(logins, team), actor, reason, move, since_s)
+    _print_team_changes(changes, as_json)
 
 
 @teams.command("leave")
@@ -355,8 +358,8 @@ def join(
 def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Remove users from their teams. They no longer see the team's bots, and can meet them in matches."""
     with open_ladder_or_exit(folder) as ladder:
-        done = leave_teams(ladder, logins, actor, reason)
-    _print_team(done, as_json)
+        changes = leave_teams(ladder, logins, actor, reason)
+    _print_team_changes(changes, as_json)
 
 
 @teams.command("import")
@@ -377,16 +380,17 @@ def import_members(folder: Path, file: Path, move: bool, since: str | None, acto
             data = file.read_bytes()
         except OSError as problem:
             usage_error(f"{file} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
-        done = import_teams(ladder, data, file.name, actor, move, parse_time(ladder.settings, since) if since else None)
-    _print_team(done, as_json)
+        since_s = parse_time(ladder.settings, since) if since else None
+        changes = import_teams(ladder, data, file.name, actor, move, since_s)
+    _print_team_changes(changes, as_json)
 
 
-def _print_team(done: TeamChanges, as_json: bool) -> None:
+def _print_team_changes(changes: TeamChanges, as_json: bool) -> None:
     if as_json:
-        print_json(done)
-    elif not done.changed:
+        print_json(changes)
+    elif not changes.changed:
         print_note("no change")
     else:
-        print_note(f"{done.joined} joined a team, {done.left} left one")
-        if done.cancelled:
-            print_note(f"{format_count(done.cancelled, 'rated match', 'es')} cancelled")
+        print_note(f"{changes.joined} joined a team, {changes.left} left one")
+        if changes.cancelled:
+            print_note(f"{format_count(changes.cancelled, 'rated match', 'es')} cancelled")
