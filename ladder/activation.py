@@ -21,18 +21,23 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
     not activate it.
     """
 
-    def check(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
-        owner = get_acting_user(connection, login)
-        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
-            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
-        require_unsuspended(connection, bot)
-        reason = store.barred_versions(connection, bot.id).get(version.id)
-        if reason is not None:
-            raise LadderError(
-                f"{escape_control(version.version_ref)} was {escape_control(reason)}.\nAsk the staff to activate it."
-            )
+    def require_choice(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
+        _require_may_choose(connection, login, bot, version)
 
-    return activate_version(ladder, name, number, actor=login, reason="its owner's choice", check=check)
+    return activate_version(ladder, name, number, actor=login, reason="its owner's choice", check=require_choice)
+
+
+def _require_may_choose(connection: Connection, login: str, bot: store.BotRecord, version: store.Version) -> None:
+    """Raise LadderError if a user may not activate a version: it isn't theirs, or it or its owner is barred."""
+    user = get_acting_user(connection, login)
+    if not make_viewer(connection, user).can("bot:choose_version", bot.login):
+        raise LadderError(f'the bot "{escape_control(bot.name)}" belongs to another user.\nName one of your bots.')
+    require_unsuspended(connection, bot)
+    reason = store.barred_versions(connection, bot.id).get(version.id)
+    if reason is not None:
+        raise LadderError(
+            f"{escape_control(version.version_ref)} was {escape_control(reason)}.\nAsk the staff to activate it."
+        )
 
 
 @transaction
@@ -52,17 +57,18 @@ def activate_version(
     """
     bot = get_bot(connection, name)
     versions = store.versions_of(connection, bot.id)
-    version = next((each for each in versions if each.number == number), None)
+    version = next((version for version in versions if version.number == number), None)
     if version is None:
         raise LadderError(f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}.")
     check(connection, bot, version)
     if version.status != store.ACCEPTED:
-        state = _rejection(version.status, version.rejection_reason)
+        problem = _describe_unaccepted(version.status, version.rejection_reason)
         raise LadderError(
-            f"{escape_control(version.version_ref)} isn't accepted: it {state}.\nActivate an accepted version."
+            f"{escape_control(version.version_ref)} isn't accepted: it {problem}.\nActivate an accepted version."
         )
-    if version.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
-        return False  # a newer one that waits would take its place
+    newest_waits = versions[-1].status not in (store.ACCEPTED, store.REJECTED)  # it would take the place of this one
+    if version.is_active and not newest_waits:
+        return False
     begin_playing(connection, version, actor, reason, ladder.clock())
     return True
 
@@ -109,8 +115,8 @@ def list_blocked_permissions(connection: Connection, bot: store.BotRecord) -> se
 
 def _may_disable(connection: Connection, bot: store.BotRecord) -> bool:
     """Return whether a bot isn't disabled, or only by its owner."""
-    before = find_disabling(connection, bot)
-    return before is None or before.actor == bot.login
+    entry = find_disabling(connection, bot)
+    return entry is None or entry.actor == bot.login
 
 
 def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
@@ -147,5 +153,5 @@ def _cancel_rated_matches(connection: Connection, version: int, reason: str, now
     store.cancel_queued_matches(connection, reason, now, version, (store.RATED,))
 
 
-def _rejection(state: str, reason: str | None) -> str:
-    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "isn't checked yet"
+def _describe_unaccepted(status: str, reason: str | None) -> str:
+    return f"failed its check ({escape_control(reason or '')})" if status == store.REJECTED else "isn't checked yet"

@@ -23,18 +23,18 @@ def list_audit_log(
     after: int | None = None,
     limit: int = 50,
     login: str | None = None,
-    without: Sequence[str] = (),
+    excluded_actions: Sequence[str] = (),
     action: str | None = None,
 ) -> AuditLog:
-    """Return up to `limit` decisions older than decision `after`.
+    """Return up to `limit` decisions older than decision `after`; None: the newest ones.
 
-    login: only those about a user or their bots, or by the user. without: the actions to leave out. action: the only
-    one.
+    login: only those about a user or their bots, or by the user. excluded_actions: those to leave out. action: the only
+    one, None for all.
     """
-    lines = list_audit_summaries(context.connection, after, limit + 1, login, without, action)
-    more = lines[limit - 1].id if len(lines) > limit else None
-    rows = tuple(hide_fields(line, context.viewer) for line in lines[:limit])
-    return hide_fields(AuditLog(rows, more, context.revision), context.viewer)
+    entries = list_audit_summaries(context.connection, after, limit + 1, login, excluded_actions, action)
+    next_cursor = entries[limit - 1].id if len(entries) > limit else None
+    rows = tuple(hide_fields(entry, context.viewer) for entry in entries[:limit])
+    return hide_fields(AuditLog(rows, next_cursor, context.revision), context.viewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +92,30 @@ ACTION_LABELS = {
 }
 
 
-def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
+def describe_decision(decision: DecisionSummary | AuditEntrySummary) -> str:
     """Return a decision in words, such as "the ladder activated version 3"."""
-    version = "a version" if act.version is None else f"version {act.version}"
-    who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
-    kind = act.reason.split(" ", 1)[0]  # of credentials
-    action = "create" if act.action == "final" and ": a final of " in act.reason else act.action
-    words = _PAST_TENSE.get(action, f"decided: {action}")
-    return f"{who} {words.format(version=version, kind=_KINDS.get(kind, kind))}"
+    version = "a version" if decision.version is None else f"version {decision.version}"
+    actor = {None: "staff", LADDER_ACTOR: "the ladder"}.get(decision.actor, decision.actor)
+    kind = decision.reason.split(" ", 1)[0]  # of credentials
+    is_new_final = decision.action == "final" and ": a final of " in decision.reason
+    action = "create" if is_new_final else decision.action
+    predicate = _PAST_TENSE.get(action, f"decided: {action}")
+    return f"{actor} {predicate.format(version=version, kind=_KINDS.get(kind, kind))}"
 
 
 def summarize_decisions(
-    context: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
+    context: ViewContext, entries: Iterable[AuditEntry], numbers: Mapping[int, int], owner: str | None = None
 ) -> tuple[DecisionSummary, ...]:
-    """Return audit entries as the viewer may see them.
+    """Return audit entries as the viewer may see them, in the same order.
 
-    number: versions' numbers by id. owner: the login of the user, or of the bot's owner, that the entries are about.
+    numbers: versions' numbers by id. owner: the login of the user, or of the bot's owner, that the entries are about.
     """
-    return tuple(
-        hide_fields(
-            DecisionSummary(
-                act.created_at, act.action, number.get(act.version or 0), display_actor(context, act.actor), act.reason
-            ),
-            context.viewer,
-            owner,
-        )
-        for act in acts
-    )
+    summaries = []
+    for entry in entries:
+        number, actor = numbers.get(entry.version or 0), display_actor(context, entry.actor)
+        summary = DecisionSummary(entry.created_at, entry.action, number, actor, entry.reason)
+        summaries.append(hide_fields(summary, context.viewer, owner))
+    return tuple(summaries)
 
 
 def display_actor(context: ViewContext, actor: str) -> str:

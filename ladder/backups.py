@@ -45,24 +45,29 @@ def write_backup(ladder: Ladder, file: Path) -> int:
 
 
 def write_database_backup(database: store.Database, folder: Path, file: Path) -> int:
-    """Do `write_backup` for a ladder's folder and its database, of any revision."""
-    exists = LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
+    """Do `write_backup` for a ladder's folder and its database, of any revision. Raises as it does."""
+    file_exists = LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     if os.path.lexists(file):
-        raise exists
+        raise file_exists
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
-        copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
-        store.clone_to_file(database, copy)
-        named = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
-        named |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
-        sums = Path(scratch, _SUMS)
-        sums.write_text("".join(f"{_digest_file(path)}  {name}\n" for name, path in named.items()), encoding="ascii")
-        size = _write_tar(made, {**named, _SUMS: sums})
+        archive = Path(scratch, "tar")
+        size = _write_archive(database, folder, archive)
         try:
-            os.link(made, file)  # unlike a rename, it never takes the place of a file that came meanwhile
+            os.link(archive, file)  # unlike a rename, it never takes the place of a file that came meanwhile
         except FileExistsError:
-            raise exists from None
+            raise file_exists from None
     _sync_folder(file.parent)
     return size
+
+
+def _write_archive(database: store.Database, folder: Path, archive: Path) -> int:
+    """Write a ladder's files and their digests to a new tar; return its size in bytes. Its folder gets their copies."""
+    copy, sums = archive.with_name(_DATABASE), archive.with_name(_SUMS)
+    store.clone_to_file(database, copy)
+    files = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
+    files |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
+    sums.write_text("".join(f"{_digest_file(path)}  {name}\n" for name, path in files.items()), encoding="ascii")
+    return _write_tar(archive, {**files, _SUMS: sums})
 
 
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
@@ -108,15 +113,15 @@ def _move_into_place(unpacked: Path, commitments: list[str], folder: Path, url: 
     settings.replace(folder / SETTINGS_FILE)  # last: without it the folder is no ladder
 
 
-def _write_tar(file: Path, named: dict[str, Path]) -> int:
+def _write_tar(archive: Path, files: dict[str, Path]) -> int:
     """Write files, by their names in the tar, to a new tar that only its owner can read; sync it, return its bytes."""
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
-        with tarfile.open(fileobj=out, mode="w") as tar:
-            for name, path in named.items():
+    with open(os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
+        with tarfile.open(fileobj=stream, mode="w") as tar:
+            for name, path in files.items():
                 _add_member(tar, name, path)
-        out.flush()
-        os.fsync(out.fileno())
-        return out.tell()
+        stream.flush()
+        os.fsync(stream.fileno())
+        return stream.tell()
 
 
 def _add_member(tar: tarfile.TarFile, name: str, path: Path) -> None:
@@ -129,25 +134,34 @@ def _add_member(tar: tarfile.TarFile, name: str, path: Path) -> None:
 
 
 def _unpack(file: Path, folder: Path) -> list[str]:
-    """Write the files of a backup to a folder; return the published ones. Raises LadderError if digests differ."""
-    broken = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
+    """Write the files of a backup to a folder; return the names of the published ones.
+
+    Raises LadderError if the file is no backup or its digests differ.
+    """
+    invalid = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
     try:
         with tarfile.open(file, "r:") as tar:
             commitments = [name for name in tar.getnames() if re.fullmatch(r"final-[A-Za-z0-9_-]+\.txt", name)]
-            for name in (SETTINGS_FILE, _DATABASE, *commitments, _SUMS):
-                data = tar.extractfile(name)
-                if data is None:
-                    raise broken
-                with data, open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-                    shutil.copyfileobj(data, out, _CHUNK)
-                    out.flush()
-                    os.fsync(out.fileno())
+            names = (SETTINGS_FILE, _DATABASE, *commitments)
+            for name in (*names, _SUMS):
+                _extract_member(tar, name, folder)
     except (tarfile.TarError, KeyError, EOFError):
-        raise broken from None
+        raise invalid from None
     sums = (folder / _SUMS).read_text(encoding="ascii", errors="replace")
-    if sums != "".join(f"{_digest_file(folder / name)}  {name}\n" for name in (SETTINGS_FILE, _DATABASE, *commitments)):
-        raise broken
+    if sums != "".join(f"{_digest_file(folder / name)}  {name}\n" for name in names):
+        raise invalid
     return commitments
+
+
+def _extract_member(tar: tarfile.TarFile, name: str, folder: Path) -> None:
+    """Write a file of a tar to a folder, and sync it. Raises KeyError if the tar has no file of this name."""
+    data = tar.extractfile(name)
+    if data is None:
+        raise KeyError(name)
+    with data, open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        shutil.copyfileobj(data, file, _CHUNK)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _digest_file(path: Path) -> str:

@@ -12,11 +12,11 @@ from ladder.ladder import Ladder
 
 def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
     """Return the bots of a user or team, by ids of users, without those of suspended or withdrawn users."""
-    out = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
+    excluded_owners = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
     return [
         bot
         for bot in store.all_bots(connection)
-        if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
+        if bot.owner_id in party and not (bot.is_reference or bot.owner_id in excluded_owners)
     ]
 
 
@@ -29,9 +29,9 @@ def list_surplus_bots(
     ladder: Ladder, connection: Connection, joining: Collection[int], party: Collection[int]
 ) -> list[store.BotRecord]:
     """Return the newest bots of users that join a party, by their ids, beyond its quota, without disabled ones."""
-    theirs, own = (bots_in_quota(connection, ids) for ids in (party, set(joining).difference(party)))
-    free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
-    return sorted(own, key=lambda bot: bot.id)[free:]
+    party_bots, joining_bots = (bots_in_quota(connection, ids) for ids in (party, set(joining).difference(party)))
+    bots_left = max(0, ladder.settings.quotas.max_bots_per_user - len(party_bots))
+    return sorted(joining_bots, key=lambda bot: bot.id)[bots_left:]
 
 
 def disable_surplus_bots(
@@ -48,12 +48,18 @@ def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User
 
     A bot that was auto-disabled before waits for staff, as it would without the team.
     """
-    free = ladder.settings.quotas.max_bots_per_user - len(bots_in_quota(connection, store.get_party(connection, user)))
+    party = store.get_party(connection, user)
+    bots_left = ladder.settings.quotas.max_bots_per_user - len(bots_in_quota(connection, party))
     for bot in bots_of_party(connection, {user.id}):
-        entry = find_disabling(connection, bot)
-        versions = [each for each in store.versions_of(connection, bot.id) if each.status == store.ACCEPTED]
-        changes = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-        was_auto_disabled = [each.action for each in changes[-2:-1]] == ["auto_disable"]
-        if free > 0 and entry is not None and entry.actor == bot.login and versions and not was_auto_disabled:
+        versions = [version for version in store.versions_of(connection, bot.id) if version.status == store.ACCEPTED]
+        if bots_left > 0 and versions and _is_disabled_by_quota(connection, bot):
             begin_playing(connection, versions[-1], bot.login, "left the team", ladder.clock())
-            free -= 1
+            bots_left -= 1
+
+
+def _is_disabled_by_quota(connection: Connection, bot: store.BotRecord) -> bool:
+    """Return whether a bot is disabled in its owner's name, and wasn't auto-disabled before."""
+    entry = find_disabling(connection, bot)
+    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    was_auto_disabled = [previous.action for previous in entries[-2:-1]] == ["auto_disable"]
+    return entry is not None and entry.actor == bot.login and not was_auto_disabled

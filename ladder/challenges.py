@@ -41,7 +41,10 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 def _queue_challenges(
     connection: Connection, ladder: Ladder, bot: str, opponents: Sequence[str], login: str, *, count: int, now: float
 ) -> QueuedChallenge:
-    """Do `queue_challenges`; `now` also identifies a repeated call."""
+    """Do `queue_challenges`, and raise as it does.
+
+    `now` also identifies a second call, made because the first one's commit had no answer.
+    """
     owner = get_acting_user(connection, login)
     table = _seat_challenge(connection, ladder.play.seats, bot, opponents)
     if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
@@ -51,21 +54,18 @@ def _queue_challenges(
         )
     party = store.get_party(connection, owner)
     challenges = store.challenges_since(connection, party, now - now % DAY_S)
+    stored_ids = [id for id, user_id, queued_at in challenges if (user_id, queued_at) == (owner.id, now)]
     max_challenges = ladder.settings.quotas.max_challenges_per_day
-    remaining = max_challenges - len(challenges)
-    ids = [id for id, user_id, queued_at in challenges if (user_id, queued_at) == (owner.id, now)]
-    if not ids:  # else this is the second call of a function whose commit had no answer
-        if not owner.staff and count > remaining:
-            queued = f"{len(challenges)} of {max_challenges}"
-            raise LadderError(
-                f"{describe_party(login, party)} has queued {queued} challenges allowed today.\n"
-                f"Queue {remaining} or fewer, or wait until tomorrow (UTC)."
-            )
-        tables = [[version.id for version in table]] * count
-        ids = store.queue_matches(connection, store.CHALLENGE, tables, now, requested_by=owner.id)
-        remaining -= count
+    remaining = max_challenges - len(challenges) + len(stored_ids)
+    if not (stored_ids or owner.staff) and count > remaining:
+        raise LadderError(
+            f"{describe_party(login, party)} has queued {len(challenges)} of {max_challenges} challenges allowed today."
+            f"\nQueue {remaining} or fewer, or wait until tomorrow (UTC)."
+        )
+    tables = [[version.id for version in table]] * count
+    ids = stored_ids or store.queue_matches(connection, store.CHALLENGE, tables, now, requested_by=owner.id)
     version_refs = tuple(version.version_ref for version in table)
-    return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else remaining)
+    return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else remaining - count)
 
 
 def _seat_challenge(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
@@ -83,9 +83,9 @@ def _seat_challenge(connection: Connection, seats: int, bot: str, opponents: Seq
             f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
         )
     named_bots = {version.bot for version in table}
-    active = store.active_versions(connection)
-    spare = [version for version in active if version.is_reference and version.bot not in named_bots]
-    table += spare[: seats - len(table)]
+    active_versions = store.active_versions(connection)
+    references = [version for version in active_versions if version.is_reference and version.bot not in named_bots]
+    table += references[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(
             f"a table has {seats} seats: too few reference bots to fill it.\nOpponents to name: {seats - 1}."

@@ -1,4 +1,4 @@
-"""Show, write and moderate the chat of the lobby and of tables. No bot hears it, and no record contains it.
+"""Show, write, limit and moderate the chat of the lobby and of tables. No bot hears it, and no record contains it.
 
 The setting [tables] chat and, for a table, its opener turn it on. Users, and guests with a seat, may write."""
 
@@ -48,8 +48,8 @@ def view_chat(context: ViewContext, table: int | None = None) -> ChatPage | None
     if table is not None and (not is_moderator or store.find_session(context.connection, table) is None):
         return None
     messages = store.list_chat_messages(context.connection, table, MAX_SHOWN_LINES, muted=is_moderator)
-    lines = (ChatLineSummary(line.id, line.name, line.text, line.created_at, line.muted) for line in messages)
-    return ChatPage(table, tuple(hide_fields(line, context.viewer) for line in lines))
+    summaries = (ChatLineSummary(row.id, row.name, row.text, row.created_at, row.muted) for row in messages)
+    return ChatPage(table, tuple(hide_fields(summary, context.viewer) for summary in summaries))
 
 
 def limit_chat_mode(wanted: ChatMode, allowed: ChatMode) -> ChatMode:
@@ -69,16 +69,17 @@ def write_chat_line(
 ) -> store.ChatMessage:
     """Store a line of the lobby (session None) or of a table once for each `now`, a Unix time, and return it.
 
-    login: of the user that writes. slot: the number of the writer's slot, which also names a guest. Raises LadderError
-    if the chat is off, the text is empty or too long, or its writer is muted or too fast.
+    login: of the user that writes, None for a guest. slot: the number of the writer's slot, which also names a guest.
+    White space becomes single spaces. Raises LadderError if the chat is off, the text is empty or too long, its writer
+    is muted or wrote MAX_CHAT_LINES_PER_MINUTE lines in a minute, or for a writer as in `_get_writer`.
     """
     table = None if session is None else store.find_session(connection, session)
     opened_mode = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
     if limit_chat_mode(opened_mode, ladder.last_settings.tables.chat) is ChatMode.OFF:
         raise LadderError("the chat is off.\nAsk the staff.")
-    line = escape_control(" ".join(text.split()))
+    line_text = escape_control(" ".join(text.split()))
     try:
-        require_line_length(line)
+        require_line_length(line_text)
     except ValueError as error:
         raise LadderError(f"{error}.\nShorten it.") from None
     user_id, name = _get_writer(connection, table, login, slot)
@@ -87,19 +88,19 @@ def write_chat_line(
         raise LadderError("staff muted you.\nAsk the staff.")
     if recent_lines >= MAX_CHAT_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")
-    return store.insert_chat_message(connection, session, user_id, name, line, now)
+    return store.insert_chat_message(connection, session, user_id, name, line_text, now)
 
 
 def _get_writer(
     connection: Connection, table: store.TableSession | None, login: str | None, slot: int | None
 ) -> tuple[int | None, str]:
-    """Return (user id, name shown) of a line's writer; the id is None for a guest.
+    """Return (user id, name shown) of a line's writer; the id is None for a guest. table: None for the lobby.
 
     Without a login, the user of the slot writes. Raises LadderError for a writer that is neither user nor player, or
     may not act.
     """
     slots = () if table is None else table.slots
-    own_slot = next((each for each in slots if each.number == slot), None)
+    own_slot = next((candidate for candidate in slots if candidate.number == slot), None)
     if own_slot is not None:
         login = login or own_slot.login
     if login is not None:
@@ -127,15 +128,14 @@ def moderate_chat(connection: Connection, ladder: Ladder, id: int, action: ChatA
 
     Raises LadderError if the chat has no such line.
     """
-    line = store.find_chat_message(connection, id)
-    if line is None:
+    message = store.find_chat_message(connection, id)
+    if message is None:
         raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
     if action == "delete_line":
         is_changed = store.delete_chat_message(connection, id)
     else:
-        is_changed = store.set_writer_muted(connection, line, action == "mute")
+        is_changed = store.set_writer_muted(connection, message, action == "mute")
     if is_changed:
-        store.log_action(
-            connection, store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=line.user_id)
-        )
+        entry = store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=message.user_id)
+        store.log_action(connection, entry)
     return is_changed

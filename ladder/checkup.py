@@ -49,10 +49,11 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
             yield Finding("database", Severity.OK, f"reachable, revision {store.NEWEST_REVISION}")
             yield from _check_open_ladder(ladder, deep)
     except (LadderError, store.DatabaseError) as error:
-        text, advice = " ".join(str(error).splitlines()), _advise_on_database(settings.database)
-        if isinstance(error.__cause__, store.SchemaError):
-            text, _, advice = text.partition("; ")
-        yield Finding("database", Severity.FAIL, text, advice=advice)
+        text = " ".join(str(error).splitlines())
+        problem, _, advice = text.partition("; ")
+        if not isinstance(error.__cause__, store.SchemaError):
+            problem, advice = text, _advise_on_database(settings.database)
+        yield Finding("database", Severity.FAIL, problem, advice=advice)
 
 
 def _advise_on_database(url: str) -> str:
@@ -65,10 +66,10 @@ def _advise_on_database(url: str) -> str:
 def _check_open_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     """Yield the findings about a reachable database and its machine; of a damaged database, only the damage."""
     database = ladder.database
-    broken = store.find_corruption(database, deep)
-    if broken:
+    problems = store.find_corruption(database, deep)
+    if problems:
         advice = "stop the runner, and restore the last backup into a new folder"
-        yield Finding("integrity", Severity.FAIL, "; ".join(broken), advice=advice)
+        yield Finding("integrity", Severity.FAIL, "; ".join(problems), advice=advice)
         return
     if database.sqlite is not None:
         yield Finding("integrity", Severity.OK, "the database file is intact")
@@ -94,10 +95,9 @@ def _check_disks(ladder: Ladder) -> Iterator[Finding]:
         size, games = store.database_size(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
     yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
-    needed = 2 * size if ladder.database.sqlite is not None else 0
-    yield _check_ladder_disk(ladder.path, needed)
-    for what, place in (("cache of bots", _existing_cache()), ("temporary files", Path(tempfile.gettempdir()))):
-        yield _check_box_disk(what, place)
+    yield _check_ladder_disk(ladder.path, 2 * size if ladder.database.sqlite is not None else 0)
+    yield _check_box_disk("disk: cache of bots", _existing_cache())
+    yield _check_box_disk("disk: temporary files", Path(tempfile.gettempdir()))
 
 
 def _existing_cache() -> Path:
@@ -110,51 +110,53 @@ def hide_folders(ladder: Ladder, text: str) -> str:
     names = {ladder.path.absolute(): "LADDER", Path(tempfile.gettempdir()): "TMPDIR"}
     with suppress(OSError, RuntimeError):  # no home, or one that this user can't read
         names[_existing_cache().absolute()] = "ARENA_CACHE"
-    for folder in sorted(names, key=lambda each: -len(str(each))):
+    public_text = text
+    for folder in sorted(names, key=lambda folder: -len(str(folder))):
         if folder != Path("/"):
-            text = re.sub(rf"(?<![\w./-]){re.escape(str(folder))}(?![\w.-])", names[folder], text)
-    return text
+            pattern = rf"(?<![\w./-]){re.escape(str(folder))}(?![\w.-])"
+            public_text = re.sub(pattern, names[folder], public_text)
+    return public_text
 
 
 def _check_ladder_disk(folder: Path, backup_bytes: int) -> Finding:
     """Check the disk of the ladder's folder. backup_bytes: that a backup needs on it for a moment."""
-    what, free = "disk: ladder", shutil.disk_usage(folder).free
-    text = _describe_free(free, folder)
-    if free < _MIN_FREE_BYTES:
-        return Finding(what, Severity.FAIL, text, advice="free space: remove old backups, or move the ladder")
-    if free < backup_bytes:
+    check, free_bytes = "disk: ladder", shutil.disk_usage(folder).free
+    text = _describe_free_space(free_bytes, folder)
+    if free_bytes < _MIN_FREE_BYTES:
+        return Finding(check, Severity.FAIL, text, advice="free space: remove old backups, or move the ladder")
+    if free_bytes < backup_bytes:
         advice = "a backup needs space for the database twice: write it to another disk"
-        return Finding(what, Severity.NOTE, text, advice=advice)
-    return Finding(what, Severity.OK, text)
+        return Finding(check, Severity.NOTE, text, advice=advice)
+    return Finding(check, Severity.OK, text)
 
 
-def _check_box_disk(what: str, place: Path) -> Finding:
-    """Check a disk on which bots are unpacked and started."""
-    what, free = f"disk: {what}", shutil.disk_usage(place).free
-    text = _describe_free(free, place)
-    if free < _MIN_FREE_BYTES:
-        return Finding(what, Severity.FAIL, text, advice="free space: set TMPDIR or ARENA_CACHE to a larger disk")
-    if is_noexec(str(place)):
-        text = f"{place} is mounted noexec: compiled bots can't start there as plain processes"
-        return Finding(what, Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
-    return Finding(what, Severity.OK, text)
+def _check_box_disk(check: str, folder: Path) -> Finding:
+    """Check a disk on which bots are unpacked and started. check: the name of the finding."""
+    free_bytes = shutil.disk_usage(folder).free
+    text = _describe_free_space(free_bytes, folder)
+    if free_bytes < _MIN_FREE_BYTES:
+        return Finding(check, Severity.FAIL, text, advice="free space: set TMPDIR or ARENA_CACHE to a larger disk")
+    if is_noexec(str(folder)):
+        text = f"{folder} is mounted noexec: compiled bots can't start there as plain processes"
+        return Finding(check, Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
+    return Finding(check, Severity.OK, text)
 
 
-def _describe_free(free: int, place: Path) -> str:
-    return f"{free / 1e9:.1f} GB free below {place}" if free else f"no free space below {place}"
+def _describe_free_space(free_bytes: int, folder: Path) -> str:
+    return f"{free_bytes / 1e9:.1f} GB free below {folder}" if free_bytes else f"no free space below {folder}"
 
 
 def _check_clock(ladder: Ladder) -> Finding:
     """Compare this machine's clock with the newest times in the database, which other machines may have written."""
     with ladder.database.read() as connection:
-        ahead = store.latest_timestamp(connection) - ladder.clock()
-        last = store.last_event_at(connection) - ladder.clock()
-    if last <= MAX_CLOCK_SKEW_S < ahead:
-        text = f"agrees with the newest event; older entries are up to {ahead:.0f} seconds ahead of it"
+        lag_s = store.latest_timestamp(connection) - ladder.clock()
+        event_lag_s = store.last_event_at(connection) - ladder.clock()
+    if event_lag_s <= MAX_CLOCK_SKEW_S < lag_s:
+        text = f"agrees with the newest event; older entries are up to {lag_s:.0f} seconds ahead of it"
         advice = "none needed if this clock is right: another clock was ahead"
         return Finding("clock", Severity.NOTE, text, advice=advice)
-    if ahead > MAX_CLOCK_SKEW_S:
-        text = f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database"
+    if lag_s > MAX_CLOCK_SKEW_S:
+        text = f"this machine's clock is {lag_s:.0f} seconds behind the newest entry of the database"
         advice = "set the clock: deadlines and quotas depend on it"
         return Finding("clock", Severity.FAIL, text, "timedatectl set-ntp true", advice)
     return Finding("clock", Severity.OK, "not behind the database's entries")
@@ -166,8 +168,8 @@ def _check_sandbox(ladder: Ladder) -> Finding:
     try:
         require_sandbox(ladder)
     except LadderError as error:
-        do = "run arena doctor; a runner that uses a cluster needs no sandbox on this machine"
-        return Finding("sandbox", Severity.FAIL, " ".join(str(error).splitlines()), advice=do)
+        advice = "run arena doctor; a runner that uses a cluster needs no sandbox on this machine"
+        return Finding("sandbox", Severity.FAIL, " ".join(str(error).splitlines()), advice=advice)
     if not choice.isolates:
         return Finding("sandbox", Severity.NOTE, "bots run as plain processes: only for authors that you trust")
     return Finding("sandbox", Severity.OK, f"{choice.name} works and isolates untrusted bots")
@@ -177,23 +179,23 @@ def _check_runners(ladder: Ladder) -> Iterator[Finding]:
     """Yield a finding for each stored runner, after one if none is alive or may be alive on another machine."""
     with ladder.database.read() as connection:
         loads = store.list_runner_loads(connection)
-    any_alive = not all(load.is_dead for load in loads)
-    if not any_alive:
+    is_any_alive = not all(load.is_dead for load in loads)
+    if not is_any_alive:
         yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {ladder.path}")
     for load in loads:
-        yield _check_runner(ladder, load, any_alive)
+        yield _check_runner(ladder, load, is_any_alive)
 
 
-def _check_runner(ladder: Ladder, load: store.RunnerLoad, any_alive: bool) -> Finding:
-    """Return the finding for a runner. any_alive: whether any runner is alive, or may be on another machine."""
+def _check_runner(ladder: Ladder, load: store.RunnerLoad, is_any_alive: bool) -> Finding:
+    """Return the finding for a runner. is_any_alive: whether any runner is alive, or may be on another machine."""
     runner, host = load.runner, escape_control(load.runner.host.split()[0])
     text = f"{runner.id[:8]}, process {runner.pid} at {host}, tasks: {load.leases}"
-    if load.is_dead and any_alive:
+    if load.is_dead and is_any_alive:
         advice = "another runner takes over its tasks within seconds"
         return Finding("runner", Severity.NOTE, f"{text}: ended", advice=advice)
     if load.is_dead:
-        level, command = Severity.FAIL if load.leases else Severity.NOTE, f"arena ladder run {ladder.path}"
-        return Finding("runner", level, f"{text}: ended", command, "start another runner: it takes over the tasks")
+        severity, command = Severity.FAIL if load.leases else Severity.NOTE, f"arena ladder run {ladder.path}"
+        return Finding("runner", severity, f"{text}: ended", command, "start another runner: it takes over the tasks")
     if load.is_dead is None:
         advice = "check on that machine that it is running"
         return Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)
@@ -204,9 +206,9 @@ def _check_submissions(ladder: Ladder) -> Finding:
     """Count the submissions that wait for their check. It fails if the oldest waits for longer than _MAX_WAIT_S."""
     with ladder.database.read() as connection:
         count, since = store.count_pending_checks(connection)
-    waits = 0.0 if since is None else ladder.clock() - since
-    text = f"{count} pending, the oldest for {waits / 60:.0f} min" if count else "none is pending"
-    if waits > _MAX_WAIT_S:
+    wait_s = 0.0 if since is None else ladder.clock() - since
+    text = f"{count} pending, the oldest for {wait_s / 60:.0f} min" if count else "none is pending"
+    if wait_s > _MAX_WAIT_S:
         return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")
     return Finding("submissions", Severity.OK, text)
 
@@ -215,16 +217,16 @@ def _check_tables(ladder: Ladder) -> Finding:
     """Count the open table sessions, and note it if no table server of this machine plays them."""
     with ladder.database.read() as connection:
         states, people = store.count_session_states(connection)
-        played_here = any(
+        has_server = any(
             not store.has_process_ended(runner) for runner in store.list_live_runners(connection, table_servers=True)
         )
     count = sum(states.values())
-    text = f"{count} open, {states[store.PLAYING]} of them in a match; players: {people}"
     if not count:
         return Finding("tables", Severity.OK, "none is open")
-    if not played_here:
-        text, fix = f"{text}; no table server is running", f"arena ladder serve-tables {ladder.path}"
-        return Finding("tables", Severity.NOTE, text, fix, "arena ladder serve also starts a table server")
+    text = f"{count} open, {states[store.PLAYING]} of them in a match; players: {people}"
+    if not has_server:
+        text, command = f"{text}; no table server is running", f"arena ladder serve-tables {ladder.path}"
+        return Finding("tables", Severity.NOTE, text, command, "arena ladder serve also starts a table server")
     return Finding("tables", Severity.OK, text)
 
 
@@ -234,8 +236,8 @@ def _check_abandoned_matches(ladder: Ladder) -> Finding:
         failures = store.abandoned_since(connection, ladder.clock() - 7 * DAY_S)
     if not failures:
         return Finding("abandoned", Severity.OK, "no match in the last 7 days")
-    last = failures[0]
-    text = f"{len(failures)} in the last 7 days; the latest is match {last.match}: {escape_control(last.reason)}"
+    latest = failures[0]
+    text = f"{len(failures)} in the last 7 days; the latest is match {latest.match}: {escape_control(latest.reason)}"
     advice = "run arena doctor on the machine that failed; abandoned matches don't count"
     return Finding("abandoned", Severity.FAIL, text, advice=advice)
 
@@ -244,32 +246,33 @@ def _check_worker_deaths(ladder: Ladder) -> Finding:
     """Name the active bots, at most five, in whose matches workers died repeatedly in the last 7 days."""
     with ladder.database.read() as connection:
         deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * DAY_S)
-        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in store.active_versions(connection))
-    most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
-    if not most:
+        versions = store.active_versions(connection)
+    counts = sorted((-deaths.get(version.id, 0), version.version_ref) for version in versions)  # the most deaths first
+    bots = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
+    if not bots:
         text = f"no active bot was in the matches of {_MAX_DEATHS} workers that died in the last 7 days"
         return Finding("workers", Severity.OK, text)
-    text = f"in the last 7 days workers died in matches of {', '.join(most[:5])}"
+    text = f"in the last 7 days workers died in matches of {', '.join(bots[:5])}"
     advice = "inspect the matches of these bots, or disable one: arena ladder disable"
     return Finding("workers", Severity.FAIL, text, advice=advice)
 
 
 def _check_retention(ladder: Ladder) -> Finding:
     """Note records and logs that have expired and are still stored."""
-    old = count_expired(ladder)
-    if not old.records and not old.logs:
+    expired = count_expired(ladder)
+    if not expired.records and not expired.logs:
         return Finding("retention", Severity.OK, "no records or logs have expired")
-    text = f"records of {format_count(old.records, 'match', 'es')} and logs of {old.logs} have expired"
-    fix = f"arena ladder doctor {ladder.path} --prune"
-    return Finding("retention", Severity.NOTE, text, fix, "or wait: a runner removes them daily")
+    text = f"records of {format_count(expired.records, 'match', 'es')} and logs of {expired.logs} have expired"
+    command = f"arena ladder doctor {ladder.path} --prune"
+    return Finding("retention", Severity.NOTE, text, command, "or wait: a runner removes them daily")
 
 
 def _check_totals(ladder: Ladder) -> Finding:
     """Compare the stored totals of each match with its games; reads all results."""
     with ladder.database.read() as connection:
-        wrong = store.find_wrong_totals(connection)
-    if wrong:
-        text = f"totals differ from the games in {format_count(len(wrong), 'match', 'es')}, such as {wrong[0]}"
+        matches = store.find_wrong_totals(connection)
+    if matches:
+        text = f"totals differ from the games in {format_count(len(matches), 'match', 'es')}, such as {matches[0]}"
         return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
     return Finding("sums", Severity.OK, "each match's totals agree with its games")
 

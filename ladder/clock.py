@@ -12,15 +12,17 @@ DAY_S = 86_400.0
 def parse_time(settings: LadderSettings, text: str, deadline: str | None = None) -> float:
     """Return a time in seconds since 1970. Raises LadderError for any other text, and for a date without a time.
 
-    The zone, if `text` names none, is the deadline's, or the common one of all deadlines, or this machine's.
+    The zone, if `text` names none, is that of the deadline with this name, or the common one of all deadlines, or this
+    machine's. Raises LadderError also for an unknown deadline.
     """
-    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
-    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
+    deadlines = settings.deadlines if deadline is None else (settings.deadline(deadline),)
+    offsets = {candidate.at.utcoffset() for candidate in deadlines}
+    zone = deadlines[0].at.tzinfo if len(offsets) == 1 else None
     try:
-        at = datetime.fromisoformat(text.strip())
+        time = datetime.fromisoformat(text.strip())
         if not re.search(r"\d[Tt ]\d", text):
             raise ValueError("a day without a time")
-        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
+        return (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
         raise LadderError(
             f'"{escape_control(text)}" isn\'t a valid time.\n'

@@ -4,7 +4,7 @@ The dashboard shows frozen ladders, suspended users, the queue and the runners.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -57,25 +57,12 @@ def list_events(context: ViewContext, after: int = 0, limit: int = 100) -> Event
 
 def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary | None:
     """Return an event as the viewer may see it, None if they may not see it."""
-    connection, viewer, sealed = context.connection, context.viewer, context.sealed_finals
-    is_about_users = event.type in (store.USERS_CHANGED, store.SIGNED_IN, store.SIGN_IN_FAILED)
-    if is_about_users and not viewer.can("users:read"):
+    version = None if event.version is None else store.get_version_by_id(context.connection, event.version)
+    if not _may_see_event(context, event, version):
         return None
-    if event.match is not None and sealed and store.find_match_summary(connection, event.match, sealed) is None:
-        return None
-    version = None if event.version is None else store.get_version_by_id(connection, event.version)
-    owner = None if version is None else version.login
-    if event.type == store.CHECK_STEP and not viewer.can_view(VersionCheckView, "steps", owner):
-        return None
-    decision: DecisionSummary | None = None
+    owner, decision = None if version is None else version.login, None
     if event.audit_id is not None:
-        entry = store.get_audit_entry(connection, event.audit_id)
-        if version is None:
-            owner = store.find_login(connection, entry.bot, entry.user_id)
-        is_about_user = entry.user_id is not None and entry.bot is None
-        if not is_about_user or viewer.can("user_decisions:read", owner):
-            number = {} if version is None else {version.id: version.number}
-            [decision] = summarize_decisions(context, [entry], number, owner)
+        owner, decision = _summarize_decision(context, event.audit_id, version)
     summary = EventSummary(
         event.id,
         event.occurred_at,
@@ -86,7 +73,33 @@ def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary |
         event.table_session_id,
         event.details,
     )
-    return hide_fields(summary, viewer, owner)
+    return hide_fields(summary, context.viewer, owner)
+
+
+def _may_see_event(context: ViewContext, event: store.Event, version: store.Version | None) -> bool:
+    """Return whether the viewer may know that an event happened. version: that it is about, None without one."""
+    viewer, sealed = context.viewer, context.sealed_finals
+    if event.type in (store.USERS_CHANGED, store.SIGNED_IN, store.SIGN_IN_FAILED):
+        return viewer.can("users:read")
+    if event.type == store.CHECK_STEP:
+        return viewer.can_view(VersionCheckView, "steps", None if version is None else version.login)
+    if event.match is None or not sealed:
+        return True
+    return store.find_match_summary(context.connection, event.match, sealed) is not None
+
+
+def _summarize_decision(
+    context: ViewContext, audit_id: int, version: store.Version | None
+) -> tuple[str | None, DecisionSummary | None]:
+    """Return the login of the owner that a decision is about, and the decision; None if the viewer may not see it."""
+    entry = store.get_audit_entry(context.connection, audit_id)
+    owner = store.find_login(context.connection, entry.bot, entry.user_id) if version is None else version.login
+    is_about_user = entry.user_id is not None and entry.bot is None
+    if is_about_user and not context.viewer.can("user_decisions:read", owner):
+        return owner, None
+    numbers = {} if version is None else {version.id: version.number}
+    [decision] = summarize_decisions(context, [entry], numbers, owner)
+    return owner, decision
 
 
 MAX_RECENT_DECISIONS = 10
@@ -132,12 +145,13 @@ def view_dashboard(
     settings_problem: str | None = None,
     finals: Sequence[FinalState] = (),
 ) -> Dashboard:
-    """Return a ladder's dashboard, with the findings of a checkup, the problem of ladder.toml, if any, and finals."""
+    """Return a ladder's dashboard.
+
+    findings: of a checkup, None if there was none. settings_problem: of ladder.toml, None without one. finals: of which
+    to list problems.
+    """
     connection = context.connection
     counts = store.count_ladder(connection)
-    matches: Counter[str] = Counter()
-    for (_, outcome), count in counts.matches.items():
-        matches[outcome] += count
     owners, bots = store.all_users(connection), store.all_bots(connection)
     freeze = store.find_freeze_entry(connection)
     runners = list_runners(context)
@@ -159,13 +173,21 @@ def view_dashboard(
         bots=len(bots),
         active_bots=sum(bot.active_version_id is not None for bot in bots),
         versions=counts.versions,
-        matches=dict(matches),
+        matches=_count_outcomes(counts),
         runners=runners,
-        audit_log=list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
+        audit_log=list_audit_log(context, limit=MAX_RECENT_DECISIONS, excluded_actions=_HIDDEN_ACTIONS).items,
         findings=None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
         revision=context.revision,
     )
     return hide_fields(dashboard, context.viewer)
+
+
+def _count_outcomes(counts: store.LadderCounts) -> dict[str, int]:
+    """Return the numbers of matches of all kinds, by outcome or status."""
+    matches: Counter[str] = Counter()
+    for (_, outcome), count in counts.matches.items():
+        matches[outcome] += count
+    return dict(matches)
 
 
 def _list_problems(
@@ -177,37 +199,38 @@ def _list_problems(
     findings: Sequence[Finding],
     settings_problem: str | None,
     finals: Sequence[FinalState],
-) -> list[DashboardProblem]:
-    """Return what staff should act on, the most urgent first, each with the page or the part of the page to do it."""
-    problems: list[DashboardProblem] = []
-
-    def add(text: str, path: str | None) -> None:
-        problems.append(DashboardProblem(text, path))
-
+) -> Iterator[DashboardProblem]:
+    """Yield what staff should act on, the most urgent first, each with the page or the part of the page to do it."""
     if settings_problem is not None:
         reason = settings_problem.partition("\n")[0]
-        add(f"{reason} Until it is corrected, its last valid content applies.", None)
+        yield DashboardProblem(f"{reason} Until it is corrected, its last valid content applies.", None)
     if all(runner.is_dead for runner in runners):
-        add(f"{NO_RUNNER} Start one on its machine: arena ladder run LADDER", None)
+        yield DashboardProblem(f"{NO_RUNNER} Start one on its machine: arena ladder run LADDER", None)
     for finding in findings:
         if finding.severity == "fail":
-            add(f"{finding.check}: {finding.message}", "#health")
+            yield DashboardProblem(f"{finding.check}: {finding.message}", "#health")
     if freeze is not None:
-        add("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze")
-    if waiting := sum(owner.waiting for owner in owners):
-        add(f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval")
-    for login in list_erasable(context.connection):
-        path = f"/admin/users/{quote(login, safe='')}"
-        add(f"The matches of {login} have ended. Erase the personal data", path)
+        yield DashboardProblem("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze")
+    yield from _list_user_problems(context, owners)
     for final in finals:
         if final.key is None and final.abandoned:
-            abandoned = format_count(len(final.abandoned), "abandoned match", "es")
-            add(f"Final {final.name}: {abandoned}. Play them again", f"/finals/{final.name}")
+            count = format_count(len(final.abandoned), "abandoned match", "es")
+            yield DashboardProblem(f"Final {final.name}: {count}. Play them again", f"/finals/{final.name}")
         elif final.state == "complete":
-            add(f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}")
+            text = f"Final {final.name}: all matches are played. Reveal the results"
+            yield DashboardProblem(text, f"/finals/{final.name}")
     if all(owner.staff for owner in owners):
-        add("No users take part yet. Import a roster", "/admin/users#roster")
-    return problems
+        yield DashboardProblem("No users take part yet. Import a roster", "/admin/users#roster")
+
+
+def _list_user_problems(context: ViewContext, owners: Sequence[store.User]) -> Iterator[DashboardProblem]:
+    """Yield that accounts await approval, and the users whose personal data can be erased now."""
+    count = sum(owner.waiting for owner in owners)
+    if count:
+        yield DashboardProblem(f"{count} {'account awaits' if count == 1 else 'accounts await'} approval", "#approval")
+    for login in list_erasable(context.connection):
+        text = f"The matches of {login} have ended. Erase the personal data"
+        yield DashboardProblem(text, f"/admin/users/{quote(login, safe='')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +284,9 @@ class UserAdminPage:
 
 # What users on the list of users have in common, by the name in its query.
 USER_STATES: dict[str, Callable[[UserAdminSummary], bool]] = {
-    "never_signed_in": lambda line: line.last_seen_at is None,
-    "not_submitted": lambda line: not line.bots,
-    "not_playing": lambda line: bool(line.bots) and not line.is_playing,
+    "never_signed_in": lambda user: user.last_seen_at is None,
+    "not_submitted": lambda user: not user.bots,
+    "not_playing": lambda user: bool(user.bots) and not user.is_playing,
 }
 
 
@@ -282,35 +305,52 @@ def list_users_for_admin(
     Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots. section, state:
     limit the list to a section, and to participants of one of USER_STATES. points: by login.
     """
-    connection, viewer = context.connection, context.viewer
-    teams = {each.login: each.team for each in list_teams(context).items if each.left_at is None}
-    bots, playing = _list_bots_of_parties(context, teams)
-    last_seen = store.list_last_seen(connection)
-    owners = store.all_users(connection)
+    owners = store.all_users(context.connection)
+    summaries = _summarize_users_for_admin(context, owners, points)
     words = search.casefold().split()
     counts, matching = dict.fromkeys(USER_STATES, 0), []
-    for owner in owners:
-        team = teams.get(owner.login)
-        party = owner.login if team is None else team
-        summary = UserAdminSummary(
-            summarize_user(connection, owner, viewer),
-            team,
-            tuple(bots.get(party, ())),
-            is_playing=party in playing,
-            last_seen_at=last_seen.get(owner.id),
-            points=None if points is None else points.get(owner.login),
-        )
-        states = _list_states(owner, summary)
-        for name in states:
+    for owner, summary in zip(owners, summaries, strict=True):
+        user_states = _list_states(owner, summary)
+        for name in user_states:
             counts[name] += 1
-        is_in_list = section in ("", owner.section) and (not state or state in states)
+        is_in_list = section in ("", owner.section) and (not state or state in user_states)
         text = _make_search_text(owner, summary)
         if is_in_list and all(word in text for word in words):
             matching.append(summary)
     page, next_cursor = paginate(matching, lambda summary: summary.user.pseudonym, after, limit)
-    rows = tuple(hide_fields(summary, viewer) for summary in page)
-    sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return hide_fields(UserAdminList(rows, len(matching), counts, sections, next_cursor, context.revision), viewer)
+    users = UserAdminList(
+        tuple(hide_fields(summary, context.viewer) for summary in page),
+        len(matching),
+        counts,
+        tuple(sorted({owner.section for owner in owners if owner.section})),
+        next_cursor,
+        context.revision,
+    )
+    return hide_fields(users, context.viewer)
+
+
+def _summarize_users_for_admin(
+    context: ViewContext, owners: Sequence[store.User], points: Mapping[str | None, float] | None
+) -> list[UserAdminSummary]:
+    """Return the summary of each of these users, in their order, with all fields. points: by login."""
+    memberships = list_teams(context).items
+    teams = {membership.login: membership.team for membership in memberships if membership.left_at is None}
+    bots, playing_parties = _list_bots_of_parties(context, teams)
+    last_seen = store.list_last_seen(context.connection)
+    summaries = []
+    for owner in owners:
+        team = teams.get(owner.login)
+        party = owner.login if team is None else team
+        summary = UserAdminSummary(
+            summarize_user(context.connection, owner, context.viewer),
+            team,
+            tuple(bots.get(party, ())),
+            is_playing=party in playing_parties,
+            last_seen_at=last_seen.get(owner.id),
+            points=None if points is None else points.get(owner.login),
+        )
+        summaries.append(summary)
+    return summaries
 
 
 def _list_bots_of_parties(context: ViewContext, teams: Mapping[str, str]) -> tuple[dict[str, list[str]], set[str]]:
@@ -318,13 +358,13 @@ def _list_bots_of_parties(context: ViewContext, teams: Mapping[str, str]) -> tup
 
     teams: by login. Keys are names of teams, and logins.
     """
-    bots, playing = defaultdict[str, list[str]](list), set[str]()
+    bots, playing_parties = defaultdict[str, list[str]](list), set[str]()
     for bot in store.all_bots(context.connection):
         party = teams.get(bot.login, bot.login)
         bots[party].append(bot.name)
         if bot.active_version_id is not None:
-            playing.add(party)
-    return bots, playing
+            playing_parties.add(party)
+    return bots, playing_parties
 
 
 def _list_states(owner: store.User, summary: UserAdminSummary) -> list[str]:
@@ -343,19 +383,20 @@ def _make_search_text(owner: store.User, summary: UserAdminSummary) -> str:
 def view_user_for_admin(
     context: ViewContext, login: str, allowance: RemainingQuota | None = None
 ) -> UserAdminPage | None:
-    """Return a user, None if no user has the login. `allowance`: the user's remaining quota."""
+    """Return a user's page, None if no user has the login. `allowance`: the user's remaining quota."""
     owner = store.find_user(context.connection, login)
     if owner is None:
         return None
     memberships = list_teams(context).items
-    own_memberships = [each for each in memberships if each.login == owner.login]
-    own_memberships.sort(key=lambda each: each.left_at is None)
+    own_memberships = [membership for membership in memberships if membership.login == owner.login]
+    own_memberships.sort(key=lambda membership: membership.left_at is None)
+    credentials = reversed(list_credentials(context, owner.login).items)
     page = UserAdminPage(
         user=summarize_user(context.connection, owner, context.viewer),
         bots=tuple(bot for bot in list_bots(context, limit=None).items if bot.owner == owner.login),
         teams=tuple(own_memberships),
-        team_names=tuple(dict.fromkeys(each.team for each in memberships)),
-        credentials=tuple(each for each in reversed(list_credentials(context, owner.login).items) if each.valid),
+        team_names=tuple(dict.fromkeys(membership.team for membership in memberships)),
+        credentials=tuple(credential for credential in credentials if credential.valid),
         audit_log=list_audit_log(context, login=owner.login).items,
         remaining_quota=allowance,
         revision=context.revision,
@@ -369,5 +410,8 @@ def _list_logins_of_email(context: ViewContext, user: store.User) -> tuple[str, 
     email = (user.email or "").casefold()
     if not email:
         return ()
-    others = (each for each in store.all_users(context.connection) if each.id != user.id)
-    return tuple(each.login for each in others if (each.email or "").casefold() == email)
+    return tuple(
+        owner.login
+        for owner in store.all_users(context.connection)
+        if owner.id != user.id and (owner.email or "").casefold() == email
+    )

@@ -9,7 +9,7 @@ An extension gives one user more time before a deadline, and can be withdrawn.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -93,19 +93,18 @@ def effective_deadline(
     settings: LadderSettings, deadline: Deadline, extension: store.Extension | None = None
 ) -> PersonalDeadline:
     """Return a user's end of a deadline, given the user's extension or None."""
-    at = deadline.at.timestamp()
-    if extension is not None and extension.extended_until is not None:
-        at = max(at, extension.extended_until)
-    closes = at + deadline.closes - deadline.at.timestamp()
-    return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
+    extended_until = None if extension is None else extension.extended_until
+    due_at = deadline.at.timestamp() if extended_until is None else max(deadline.at.timestamp(), extended_until)
+    closes = due_at + deadline.closes - deadline.at.timestamp()
+    return PersonalDeadline(due_at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
 
 
 def effective_deadlines(
     extensions: Iterable[store.Extension], settings: LadderSettings, deadline: Deadline
 ) -> DeadlineLookup:
     """Return a function from a user's id to the user's end of a deadline, given all extensions in force."""
-    of = {each.user_id: each for each in extensions if each.deadline == deadline.name}
-    return lambda owner: effective_deadline(settings, deadline, None if owner is None else of.get(owner))
+    by_user = {extension.user_id: extension for extension in extensions if extension.deadline == deadline.name}
+    return lambda owner: effective_deadline(settings, deadline, None if owner is None else by_user.get(owner))
 
 
 def deadlines_of_user(
@@ -113,7 +112,8 @@ def deadlines_of_user(
 ) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they apply to a user, with the versions that count for each.
 
-    These are of all members of the user's team at that time. is_out: none counts for the user.
+    These are of all members of the user's team at that time. owner: the user's id, None for the public. is_out: no
+    version counts for the user.
     """
     party = {owner or 0}
     teams = [
@@ -122,29 +122,39 @@ def deadlines_of_user(
     ]
     bots = () if is_out else bots_of_party(connection, set().union(*teams))
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
-    accepted = [version for version in versions if version.status == store.ACCEPTED]
-    unchecked = [version for version in versions if version.status not in (store.ACCEPTED, store.REJECTED)]
     picker, extensions, summaries = VersionPicker(connection), store.extensions_in_force(connection), []
     for deadline, team in zip(settings.deadlines, teams, strict=True):
         due = effective_deadlines(extensions, settings, deadline)
         own_end = due(owner)
         is_extended = own_end.at != deadline.at.timestamp()
-        counting = [version for version in picker.pick(accepted, due) if version.owner_id in team]
-        may_count = [
-            version
-            for version in unchecked
-            if version.owner_id in team and version in picker.pick([*accepted, version], due)
-        ]
+        counting, candidates = _pick_versions_of_team(picker, versions, due, team)
         summary = DeadlineSummary(
             name=deadline.name,
             deadline_at=own_end.at,
             closes_at=own_end.closes,
             extension_reason=own_end.extension.reason if own_end.extension and is_extended else None,
             counting=tuple(version.version_ref for version in counting),
-            unchecked=tuple(version.version_ref for version in may_count),
+            unchecked=tuple(version.version_ref for version in candidates),
         )
         summaries.append(_add_lateness(connection, settings, summary, due, counting, owner))
     return tuple(summaries)
+
+
+def _pick_versions_of_team(
+    picker: "VersionPicker", versions: Sequence[store.Version], due: DeadlineLookup, team: Collection[int]
+) -> tuple[list[store.Version], list[store.Version]]:
+    """Return a team's versions that count at a deadline, and those that will count if they pass their check.
+
+    team: ids of users. versions: also of users who were in the team at another deadline.
+    """
+    accepted = [version for version in versions if version.status == store.ACCEPTED]
+    counting = [version for version in picker.pick(accepted, due) if version.owner_id in team]
+    unchecked = [
+        version
+        for version in versions
+        if version.status not in (store.ACCEPTED, store.REJECTED) and version.owner_id in team
+    ]
+    return counting, [version for version in unchecked if version in picker.pick([*accepted, version], due)]
 
 
 def _add_lateness(
@@ -155,7 +165,10 @@ def _add_lateness(
     counting: Sequence[store.Version],
     owner: int | None,
 ) -> DeadlineSummary:
-    """Return a user's summary with what late versions cost that count, and until when one may come if none counts."""
+    """Return a user's summary with the costs of late versions that count, or until when one may come if none counts.
+
+    counting: the versions that count for the user.
+    """
     own_end = due(owner)
     is_open_late = not counting and own_end.last != own_end.closes
     late = [version for version in counting if due(version.owner_id).days_late(version.received_at)]
@@ -184,13 +197,13 @@ def _describe_lateness(
     days_left: the late days that each user has left. reader: the user whose late days aren't named as theirs.
     """
     end, policy = due(version.owner_id), settings.lateness
-    spent = end.late_days_spent(version.received_at, days_left[version.owner_id])
-    penalized_days = end.days_late(version.received_at) - spent
+    free_days = end.late_days_spent(version.received_at, days_left[version.owner_id])
+    penalized_days = end.days_late(version.received_at) - free_days
     percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * penalized_days)
     costs = []
-    if spent:
-        whose = "" if version.owner_id == reader else f" of {version.login}"
-        costs.append(f"{format_count(spent, 'late day')}{whose} spent")
+    if free_days:
+        owner = "" if version.owner_id == reader else f" of {version.login}"
+        costs.append(f"{format_count(free_days, 'late day')}{owner} spent")
     if percent:
         costs.append(f"a late penalty of {percent:g} %")
     return " and ".join(costs)
@@ -238,12 +251,14 @@ class VersionPicker:
 
     def _pick_in_time(self, eligible: Sequence[store.Version], due: DeadlineLookup) -> list[store.Version]:
         """Return, of each bot, the version that was active when the deadline closed. eligible: the oldest first."""
-        in_time = {each.id: each for each in eligible if each.received_at <= due(each.owner_id).closes}
-        active = {version.bot: version for version in in_time.values()}
+        candidates = {
+            version.id: version for version in eligible if version.received_at <= due(version.owner_id).closes
+        }
+        active = {version.bot: version for version in candidates.values()}  # the newest one of each bot
         for id, activated_at in self._activations:
-            version = in_time.get(id)
-            if version is not None and active[version.bot].received_at <= activated_at <= due(version.owner_id).closes:
-                active[version.bot] = version
+            chosen = candidates.get(id)
+            if chosen is not None and active[chosen.bot].received_at <= activated_at <= due(chosen.owner_id).closes:
+                active[chosen.bot] = chosen
         return list(active.values())
 
     def _pick_late(
@@ -251,32 +266,32 @@ class VersionPicker:
     ) -> Iterator[store.Version]:
         """Yield the first late version of each user or team that has none in time. eligible: the oldest first."""
         teams = store.teammates_at(self._connection, due(None).at)
-        served = {mate for version in in_time for mate in teams.get(version.owner_id, {version.owner_id})}
+        served_users = {mate for version in in_time for mate in teams.get(version.owner_id, {version.owner_id})}
         for version in eligible:
-            if version.owner_id not in served and version.received_at <= due(version.owner_id).last:
-                served |= teams.get(version.owner_id, {version.owner_id})
+            if version.owner_id not in served_users and version.received_at <= due(version.owner_id).last:
+                served_users |= teams.get(version.owner_id, {version.owner_id})
                 yield version
 
 
 def remaining_late_days(
-    connection: Connection, settings: LadderSettings, before: str | None = None, without: str | None = None
+    connection: Connection, settings: LadderSettings, next_name: str | None = None, ignored_name: str | None = None
 ) -> defaultdict[int, int]:
-    """Return the late days that each user has left before deadline `before`; None: after all deadlines.
+    """Return the late days that each user, by id, has left before deadline `next_name`; None: after all deadlines.
 
-    Late days are spent automatically, in the order of the deadlines. without: the name of a deadline that is ignored,
-    together with the late days spent on extensions of it.
+    Late days are spent automatically, in the order of the deadlines. ignored_name: of a deadline that is left out,
+    together with the late days spent on extensions of it. A number is negative if more late days were given.
     """
     days_left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     extensions = store.extensions_in_force(connection)
     for extension in extensions:
-        if extension.deadline != without:
+        if extension.deadline != ignored_name:
             days_left[extension.user_id] -= extension.late_days
     versions = store.accepted_versions(connection) if settings.lateness.late_days else []
     picker = VersionPicker(connection)
     for deadline in sorted(settings.deadlines, key=lambda deadline: (deadline.at, deadline.name)):
-        if deadline.name == before:
+        if deadline.name == next_name:
             break
-        if deadline.name == without:
+        if deadline.name == ignored_name:
             continue
         due = effective_deadlines(extensions, settings, deadline)
         for version in picker.pick(versions, due):
@@ -300,29 +315,27 @@ def list_counting_versions(connection: Connection, settings: LadderSettings) -> 
     return {key: ", ".join(sorted(texts)) for key, texts in texts_by_user.items()}
 
 
-def require_confirmation(
-    before: CountingVersions, after: CountingVersions, notices: Sequence[str], confirmed: bool
-) -> None:
+def require_confirmation(old: CountingVersions, new: CountingVersions, notices: Sequence[str], confirmed: bool) -> None:
     """Raise UnconfirmedError for notices or a difference in what counts, unless the change is confirmed."""
     changes = [
-        f"{', '.join(key)}: {before.get(key, 'no version')} → {after.get(key, 'no version')}"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key)
+        f"{', '.join(key)}: {old.get(key, 'no version')} → {new.get(key, 'no version')}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
     ]
     if not confirmed and (notices or changes):
         raise UnconfirmedError([*notices, *changes])
 
 
-def describe_past_end(name: str, timestamp: float, zone: Deadline) -> str:
-    """Return a notice that a deadline, or a user's one, has passed."""
-    end = format_deadline_time(timestamp, zone)
+def describe_past_end(name: str, timestamp: float, deadline: Deadline) -> str:
+    """Return a notice that a deadline, or a user's one, has passed. name: what has ended, as the subject."""
+    end = format_deadline_time(timestamp, deadline)
     return f"{name} ended in the past, on {end}: versions that come now are late or too late"
 
 
 def format_deadline_time(timestamp: float, deadline: Deadline) -> str:
     """Return a time in the zone of a deadline, such as "3 Dec 2026 12:00 +01:00"."""
-    zone = datetime.fromtimestamp(timestamp, deadline.at.tzinfo)
-    return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
+    time = datetime.fromtimestamp(timestamp, deadline.at.tzinfo)
+    return f"{time.day} {time:%b %Y %H:%M} {time.isoformat()[-6:].replace('+00:00', 'UTC')}"
 
 
 def deadline_versions(
@@ -331,9 +344,9 @@ def deadline_versions(
     """Return the versions that count at a deadline, or the active ones, in order of their version refs."""
     versions = store.active_versions(connection)
     if deadline is not None:
+        references = [version for version in versions if version.is_reference]
         due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
-        counting = VersionPicker(connection).pick(store.accepted_versions(connection), due)
-        versions = [*counting, *(version for version in versions if version.is_reference)]
+        versions = VersionPicker(connection).pick(store.accepted_versions(connection), due) + references
     return sorted(versions, key=lambda version: version.version_ref)
 
 
@@ -341,12 +354,12 @@ def pending_versions(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> list[store.Version]:
     """Return the versions whose check may change which versions count at a deadline, or are active."""
-    waiting = store.unchecked_versions(connection, now)
+    unchecked = store.unchecked_versions(connection, now)
     if deadline is None:
-        return waiting
+        return unchecked
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
     picker, accepted = VersionPicker(connection), store.accepted_versions(connection)
-    return [version for version in waiting if version in picker.pick([*accepted, version], due)]
+    return [version for version in unchecked if version in picker.pick([*accepted, version], due)]
 
 
 def describe_extended_users(
@@ -356,8 +369,8 @@ def describe_extended_users(
     if deadline is None:
         return ""
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
-    own = ((owner.login, due(owner.id).closes) for owner in store.all_users(connection))
-    return describe_ends((login, closes) for login, closes in own if closes > max(now, deadline.closes))
+    ends = ((owner.login, due(owner.id).closes) for owner in store.all_users(connection))
+    return describe_ends((login, closes) for login, closes in ends if closes > max(now, deadline.closes))
 
 
 def describe_ends(ends: Iterable[tuple[str, float]]) -> str:
@@ -386,20 +399,20 @@ def find_check_problem(
 ) -> str | None:
     """Return that a deadline isn't over, or the check of a version that may count isn't finished; None otherwise.
 
-    Extensions don't delay this.
+    deadline: None for the active versions. folder: of the ladder, for the advice. Extensions don't delay this.
     """
     if deadline is not None and now <= deadline.closes:
         time_left = _format_time_left(deadline.closes - now)
         return f"the deadline {deadline.name} closes in {time_left}.\nWait until then."
-    waiting = pending_versions(connection, settings, deadline, now)
-    if waiting:
-        arent = "versions aren't" if len(waiting) > 1 else "version isn't"
-        version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
-        advice = f"Check them: arena ladder run {folder} --until idle"
-        if store.has_live_runner(connection):
-            advice = "Wait until their checks have ended."
-        return f"{len(waiting)} {arent} checked yet ({version_refs}).\n{advice}"
-    return None
+    versions = pending_versions(connection, settings, deadline, now)
+    if not versions:
+        return None
+    subject = "versions aren't" if len(versions) > 1 else "version isn't"
+    version_refs = ", ".join(escape_control(version.version_ref) for version in versions[:5])
+    advice = f"Check them: arena ladder run {folder} --until idle"
+    if store.has_live_runner(connection):
+        advice = "Wait until their checks have ended."
+    return f"{len(versions)} {subject} checked yet ({version_refs}).\n{advice}"
 
 
 def _format_time_left(seconds: float) -> str:
@@ -433,20 +446,29 @@ def extend_deadline(
     """
     settings = ladder.settings
     deadline = settings.deadline(name)
+    extended_until = _parse_extension_end(settings, deadline, until, days, late_days)
+    user = get_user(connection, login)
+    _require_late_days(connection, settings, user, name, late_days)
+    extension = store.Extension(user.id, name, extended_until, late_days, reason)
+    return _put_extension(ladder, connection, extension, deadline, actor, confirmed)
+
+
+def _parse_extension_end(
+    settings: LadderSettings, deadline: Deadline, until: str | None, days: int | None, late_days: int
+) -> float:
+    """Return the end of an extension as Unix time. Raises LadderError unless it is one end after the deadline."""
     has_end, has_both_ends = until is not None or days is not None, until is not None and days is not None
     if has_both_ends or not (has_end or late_days > 0):
         raise LadderError("an extension needs exactly one new end.\nGive a time, a number of days, or only late days.")
-    due = deadline.at.timestamp()
+    due_at = deadline.at.timestamp()
     if until is not None:
-        extended_until = parse_time(settings, until, name)
+        extended_until = parse_time(settings, until, deadline.name)
     else:
-        extended_until = due + DAY_S * (late_days if days is None else days)
-    if extended_until <= due:
-        raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
-    user = get_user(connection, login)
-    _require_late_days(connection, settings, user, name, late_days)
-    new = store.Extension(user.id, name, extended_until, late_days, reason)
-    return _put_extension(ladder, connection, new, deadline, actor, confirmed)
+        extended_until = due_at + DAY_S * (late_days if days is None else days)
+    if extended_until <= due_at:
+        end = format_deadline_time(due_at, deadline)
+        raise LadderError(f"the deadline {deadline.name} is {end}.\nGive a time after it.")
+    return extended_until
 
 
 def _require_late_days(
@@ -456,7 +478,7 @@ def _require_late_days(
     login = escape_control(user.login)
     if user.staff:
         raise LadderError(f"{login} is staff, and staff has no deadlines.\nName another user.")
-    days_left = remaining_late_days(connection, settings, without=name)[user.id]
+    days_left = remaining_late_days(connection, settings, ignored_name=name)[user.id]
     if late_days > days_left:
         raise LadderError(
             f"{login} has {format_count(max(0, days_left), 'late day')} left, not {late_days}.\nGive fewer late days."
@@ -469,28 +491,31 @@ def withdraw_extension(
 ) -> bool:
     """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
     deadline = ladder.settings.deadline(name)
-    none = store.Extension(get_user(connection, login).id, name, None, 0, reason)
-    return _put_extension(ladder, connection, none, deadline, actor, confirmed)
+    withdrawal = store.Extension(get_user(connection, login).id, name, None, 0, reason)
+    return _put_extension(ladder, connection, withdrawal, deadline, actor, confirmed)
 
 
 def _put_extension(
     ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, actor: str, confirmed: bool
 ) -> bool:
-    """Store an extension with an audit entry; return False if it is in force already."""
+    """Store an extension with an audit entry; return False if it is in force already.
+
+    Raises UnconfirmedError as `extend_deadline` does, after which the caller's transaction is to be rolled back.
+    """
     old_terms: tuple[float | None, int] = (None, 0)
     for extension in store.extensions_in_force(connection):
         if (extension.user_id, extension.deadline) == (new.user_id, new.deadline):
             old_terms = extension.extended_until, extension.late_days
     if old_terms == (new.extended_until, new.late_days):
         return False
-    before = list_counting_versions(connection, ladder.settings)
+    old_versions = list_counting_versions(connection, ladder.settings)
     reason = f"{new.deadline}, {_describe_extension(new, deadline)}: {new.reason}"
     store.log_action(connection, store.AuditEntry(actor, "extend", reason, ladder.clock(), user_id=new.user_id))
     store.insert_extension(connection, new)
-    own = effective_deadline(ladder.settings, deadline, new)
-    is_past = new.extended_until is not None and own.closes < ladder.clock()
-    notices = [describe_past_end("The extension", own.at, deadline)] if is_past else []
-    require_confirmation(before, list_counting_versions(connection, ladder.settings), notices, confirmed)
+    end = effective_deadline(ladder.settings, deadline, new)
+    is_past = new.extended_until is not None and end.closes < ladder.clock()
+    notices = [describe_past_end("The extension", end.at, deadline)] if is_past else []
+    require_confirmation(old_versions, list_counting_versions(connection, ladder.settings), notices, confirmed)
     return True
 
 

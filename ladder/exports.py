@@ -53,17 +53,16 @@ def make_empty_folder(folder: Path, option: str) -> None:
 
 def _write_files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
     """Write the files of an export one after the other; yield their paths."""
-    results = folder / "results.jsonl"
-    with _open_new(results, mode) as lines:
-        lines.writelines(result.to_line() for result in store.all_results(context.connection))
-    yield results
-    logins = context.viewer.can_view(UserSummary, "login")
-    for name, columns, rows in store.export_tables(context.connection, logins):
+    path = folder / "results.jsonl"
+    with _open_new(path, mode) as file:
+        file.writelines(result.to_line() for result in store.all_results(context.connection))
+    yield path
+    shows_logins = context.viewer.can_view(UserSummary, "login")
+    for name, columns, rows in store.export_tables(context.connection, shows_logins):
         yield _write_table(folder / f"{name}.csv", columns, rows, mode)
     if store.find_latest_snapshot(context.connection) is not None:
-        yield _write_table(
-            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(context).items), mode
-        )
+        cells = map(make_standings_cells, view_standings(context).items)
+        yield _write_table(folder / "standings.csv", STANDINGS_COLUMNS, cells, mode)
 
 
 def _open_new(path: Path, mode: int) -> TextIO:
@@ -72,14 +71,14 @@ def _open_new(path: Path, mode: int) -> TextIO:
 
 
 def _write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], mode: int) -> Path:
-    with _open_new(path, mode) as out:
-        write_csv(out, columns, rows)
+    with _open_new(path, mode) as file:
+        write_csv(file, columns, rows)
     return path
 
 
-def write_csv(out: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write CSV to `out`, which has `write`: the names of the columns, then the rows."""
-    writer = csv.writer(out, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
+def write_csv(file: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write CSV to `file`, which has `write`: the names of the columns, then the rows."""
+    writer = csv.writer(file, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
     writer.writerow(columns)
     writer.writerows([_format_cell(value) for value in row] for row in rows)
 

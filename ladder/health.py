@@ -57,14 +57,18 @@ class HealthMonitor:
         self._lock = threading.Lock()
         self._last = LadderHealth()
         self._reading: Future[LadderHealth] | None = None
-        self._began = 0.0
+        self._started_at = 0.0  # of the reading, by the monotonic clock
         self._answered = threading.Event()  # the database has, during this reading
 
     def health(self) -> LadderHealth:
-        """Return a reading of at most ANSWER_S, or the last one with the database's problem."""
+        """Return a reading of at most ANSWER_S, or the last one with the database's problem. Any thread may call this.
+
+        It starts a reading in a thread of its own, unless one is in progress or younger than _FRESH_S. A schema that
+        another version has upgraded also sets `outdated`.
+        """
         with self._lock:
-            if self._reading is None or (self._reading.done() and time.monotonic() - self._began > _FRESH_S):
-                self._reading, self._began = Future(), time.monotonic()
+            if self._reading is None or (self._reading.done() and time.monotonic() - self._started_at > _FRESH_S):
+                self._reading, self._started_at = Future(), time.monotonic()
                 self._answered.clear()
                 # A daemon: a database that stopped in the middle of an answer must not keep this process alive.
                 threading.Thread(target=self._read, args=(self._reading,), daemon=True).start()
@@ -93,8 +97,8 @@ class HealthMonitor:
         )
 
     def _count_live(self, connection: Connection, table_servers: bool) -> int:
-        listed = store.list_live_runners(connection, table_servers)
-        return len(listed) - len(self._liveness[table_servers].dead(listed))
+        runners = store.list_live_runners(connection, table_servers)
+        return len(runners) - len(self._liveness[table_servers].find_dead(runners))
 
 
 class LadderMetrics:
@@ -110,33 +114,33 @@ class LadderMetrics:
         losses = ladder.database.losses
         yield CounterMetricFamily("coup_database_losses", "Losses of the connection to the database.", value=losses)
         yield GaugeMetricFamily("coup_live_runners", "Runners with a heartbeat.", value=health.runners)
-        yield GaugeMetricFamily(
-            "coup_live_table_servers", "Table servers with a heartbeat.", value=health.table_servers
-        )
-        counts = health.counts
-        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
-        waiting = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
-        for (kind, end), count in sorted(counts.matches.items()):
-            (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
-        for state in ("queued", "checking"):
-            label = "leased" if state == "checking" else state
-            waiting.add_metric(["check", label], counts.versions.get(state, 0))
-        yield ended
-        yield waiting
-        versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
-        for state in ("accepted", "rejected"):
-            versions.add_metric([state], counts.versions.get(state, 0))
-        yield versions
-        played = sum(count for (_, end), count in counts.matches.items() if end == "played")
-        yield CounterMetricFamily("coup_games", "Games of played matches.", value=played * ladder.play.match_games)
+        servers = health.table_servers
+        yield GaugeMetricFamily("coup_live_table_servers", "Table servers with a heartbeat.", value=servers)
+        yield from _make_task_metrics(health.counts)
+        matches = sum(count for (_, outcome), count in health.counts.matches.items() if outcome == store.PLAYED)
+        yield CounterMetricFamily("coup_games", "Games of played matches.", value=matches * ladder.play.match_games)
         tables = GaugeMetricFamily("coup_tables", "User tables that are open or in a match.", labels=["state"])
         for state, count in health.tables.items():
             tables.add_metric([state], count)
         yield tables
         yield GaugeMetricFamily("coup_table_people", "Users and guests at these tables.", value=health.people)
-        yield CounterMetricFamily(
-            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.failed_attempts
-        )
+        failures = health.counts.failed_attempts
+        yield CounterMetricFamily("coup_failed_attempts", "Attempts that failed because of a machine.", value=failures)
+
+
+def _make_task_metrics(counts: store.LadderCounts) -> tuple[Metric, Metric, Metric]:
+    """Return the metrics of ended matches, of the queue, and of checked versions, by kind and outcome or state."""
+    ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
+    queue = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
+    for (kind, state), count in sorted(counts.matches.items()):
+        metric = queue if state in ("queued", "leased") else ended
+        metric.add_metric([kind, state], count)
+    queue.add_metric(["check", "queued"], counts.versions.get("queued", 0))
+    queue.add_metric(["check", "leased"], counts.versions.get("checking", 0))
+    versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
+    for status in ("accepted", "rejected"):
+        versions.add_metric([status], counts.versions.get(status, 0))
+    return ended, queue, versions
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -59,14 +59,15 @@ class AccountPage:
     may_change_team: bool | None = None
 
 
-def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
-    """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
+def view_account(context: ViewContext, deadlines: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
+    """Return the viewer's account, None for the public. `deadlines`: the viewer's personal ones."""
     viewer, connection = context.viewer, context.connection
     owner = None if viewer.login is None else store.find_user(connection, viewer.login)
     if owner is None:
         return None
     party = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in party}
+    memberships = (row for row in list_teams(context).items if row.left_at is None and row.login in party)
+    team = {membership.login: membership for membership in memberships}
     bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
     bots.sort(key=lambda bot: bot.owner_id != owner.id)
     summaries = []
@@ -79,7 +80,7 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
         tuple(summaries),
         tuple(row for row in list_credentials(context, owner.login).items if row.valid),
         viewer.session,
-        due,
+        deadlines,
         context.revision,
         store.last_release_at(connection),
         may_change_team(connection, owner),
@@ -87,24 +88,24 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
     return hide_fields(page, viewer, owner.login)
 
 
-def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | None) -> OwnBotSummary:
-    """Return what the viewer's home page says about a bot. of: the team that owns it, None for one's own bot."""
+def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, teammate: str | None) -> OwnBotSummary:
+    """Return what the viewer's account says about a bot. teammate: its owner's name, None for the viewer's own bot."""
     connection = context.connection
     versions = store.versions_of(connection, bot.id)
     newest = versions[-1]
     decisions = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    last = decisions[-1] if decisions else None
+    is_disabled = bool(decisions) and decisions[-1].action != "activate"
     snapshot = store.find_latest_snapshot(connection)
     rows = () if snapshot is None else Standings.from_json(snapshot).items
     matches = list_matches(context, bot=bot.id, limit=5).items
     return OwnBotSummary(
         bot.name,
-        of,
+        teammate,
         next((version.number for version in versions if version.is_active), None),
         newest.number,
         newest.status,
         newest.rejection_reason,
-        None if last is None or last.action == "activate" else last.reason,
+        decisions[-1].reason if is_disabled else None,
         next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
         next((match for match in matches if match.outcome == store.PLAYED), None),
         next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
@@ -146,17 +147,16 @@ class HomePage:
     revision: int | None = None
 
 
-def view_home(context: ViewContext, about: LadderInfo, due: tuple[DeadlineSummary, ...] = ()) -> HomePage:
-    """Return the home page of a ladder with these settings. due: the viewer's personal deadlines."""
-    ended = list_matches(context, kind="rated", limit=1).items
+def view_home(context: ViewContext, info: LadderInfo, deadlines: tuple[DeadlineSummary, ...] = ()) -> HomePage:
+    """Return the home page of a ladder with these settings. deadlines: the viewer's personal ones."""
+    newest_matches = list_matches(context, kind=store.RATED, limit=1).items
+    finals = store.all_finals(context.connection)
     return HomePage(
-        about,
+        info,
         view_standings_page(context, rows=TOP_ROWS),
-        next((line for line in ended if line.outcome == store.PLAYED), None),
-        tuple(
-            summarize_final(context.connection, final, context.viewer) for final in store.all_finals(context.connection)
-        ),
-        None if context.viewer.staff else view_account(context, due),
+        next((match for match in newest_matches if match.outcome == store.PLAYED), None),
+        tuple(summarize_final(context.connection, final, context.viewer) for final in finals),
+        None if context.viewer.staff else view_account(context, deadlines),
         context.revision,
     )
 
@@ -173,5 +173,7 @@ def describe_ladder(ladder: Ladder) -> LadderInfo:
         isolated=play.sandbox.isolates,
         commitment=ladder.commitment,
         submissions_per_day=settings.quotas.max_submissions_per_day,
-        deadlines=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+        deadlines=tuple(
+            DeadlineSummary(deadline.name, deadline.at.timestamp(), deadline.closes) for deadline in settings.deadlines
+        ),
     )

@@ -152,17 +152,16 @@ class Ladder:
         """Return the code of the invitation link of a table session that was renewed this many times."""
         return derive_key(self._key, f"invitation|{session}{f'|{renewals}' if renewals else ''}").hex()[:32]
 
-    def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
-        """Return the spec of a match. For a match of a final: the final's `key`, and `place`, its index in the plan."""
-        own = self.match_key(match) if key is None or place is None else derive_key(key, f"match|{place}")
-        play = self.play
-        return MatchSpec(
-            match=match,
-            key=own,
-            bots=tuple(bots),
-            seatings=seat_orders(len(bots), play.match_games, keyed_shuffle(own, "seats")),
-            settings=play.settings,
-        )
+    def spec(
+        self, match: int, bots: Sequence[str], final_key: bytes | None = None, plan_index: int | None = None
+    ) -> MatchSpec:
+        """Return the spec of a match between these bots. final_key, plan_index: of a match of a final, else None."""
+        if final_key is None or plan_index is None:
+            key = self.match_key(match)
+        else:
+            key = derive_key(final_key, f"match|{plan_index}")
+        seatings = seat_orders(len(bots), self.play.match_games, keyed_shuffle(key, "seats"))
+        return MatchSpec(match=match, key=key, bots=tuple(bots), seatings=seatings, settings=self.play.settings)
 
     @contextmanager
     def reading(self, viewer: Viewer) -> Iterator[ViewContext]:
@@ -184,48 +183,56 @@ def create_ladder(
 ) -> Ladder:
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder.
 
-    Raises LadderError if the folder contains a ladder or can't be written, or the database can't be created.
-
-    `fill` writes the initial content. ladder.toml gets its name last, so a folder with it is complete.
+    `fill` writes the initial content, in the transaction that creates the schema. Raises LadderError if the folder
+    contains a ladder or can't be written, or the database can't be created; then a folder that is new is removed.
     """
     if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} already contains a ladder.\nName another folder.")
     was_there = path.exists()
-    unfinished = path / f"{SETTINGS_FILE}.tmp"
-    url = database or "sqlite:///ladder.db"
     key = os.urandom(32)
 
-    def begin(connection: Connection) -> None:
+    def insert_content(connection: Connection) -> None:
         now = time.time()
         store.insert_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
         store.save_users(connection, [STAFF_USER], now)
         fill(connection)
 
-    opened = None
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(path.iterdir()):
             path.chmod(0o700)
-        opened = store.Database(resolve_database_url(url, path))
-        if opened.sqlite is not None:
-            with suppress(FileExistsError):
-                os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
-        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(new_settings(url))  # which may hold a password
-        store.create_schema(opened, begin)
-        unfinished.replace(path / SETTINGS_FILE)  # also on a full disk
-        return Ladder(path, opened, play, key)
+        return Ladder(path, _create_files(path, database or "sqlite:///ladder.db", insert_content), play, key)
     except OSError as error:
         raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
     except store.DatabaseError as error:
         raise LadderError(str(error)) from error
     finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        if opened is not None and not os.path.exists(path / SETTINGS_FILE):
-            opened.close()
         if not was_there and not os.path.exists(path / SETTINGS_FILE) and path.is_dir():
             remove_tree(path)
+
+
+def _create_files(folder: Path, url: str, fill: Callable[[Connection], None]) -> store.Database:
+    """Create the database of a ladder and its ladder.toml; return the open database.
+
+    ladder.toml gets its name last, so a folder with it is complete. Raises OSError if the folder can't be written,
+    DatabaseError if the URL isn't valid or the database can't be created.
+    """
+    unfinished = folder / f"{SETTINGS_FILE}.tmp"
+    database = store.Database(resolve_database_url(url, folder))
+    try:
+        if database.sqlite is not None:
+            with suppress(FileExistsError):
+                os.close(os.open(database.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(new_settings(url))  # which may hold a password
+        store.create_schema(database, fill)
+        unfinished.replace(folder / SETTINGS_FILE)  # also on a full disk
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        database.close()
+        raise
+    return database
 
 
 def open_ladder(
@@ -236,8 +243,9 @@ def open_ladder(
 ) -> Ladder:
     """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
 
-    patience_s: for how long to wait. application: PostgreSQL's name of the connections. Raises LadderError if the
-    folder holds no valid ladder, DatabaseUnavailableError if the wait is over.
+    `hear` is called with None when the database is reachable again. patience_s: for how long to wait. application:
+    PostgreSQL's name of the connections. Raises LadderError if the folder holds no valid ladder,
+    DatabaseUnavailableError if the wait is over.
     """
     settings = read_settings(path)
     try:
@@ -249,8 +257,10 @@ def open_ladder(
                 "Restore a backup: arena ladder restore FILE NEW-FOLDER"
             )
         with database.read() as connection:
-            stored = store.get_settings(connection)
-        return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))
+            match_settings = store.get_settings(connection)
+        return Ladder(
+            path, database, LadderFormat.from_json(match_settings["play"]), bytes.fromhex(match_settings["key"])
+        )
     except store.DatabaseUnavailableError:
         raise
     except store.DatabaseError as error:
@@ -268,20 +278,23 @@ def resolve_database_url(url: str, folder: Path) -> URL:
     Raises DatabaseError if the URL isn't valid.
     """
     try:
-        db = make_url(url)
+        parsed_url = make_url(url)
     except (ArgumentError, ValueError):
         raise store.DatabaseError(
             "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
         ) from None
-    return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
+    if parsed_url.drivername != "sqlite":
+        return parsed_url
+    return parsed_url.set(database=str(folder.absolute() / (parsed_url.database or "")))
 
 
 def require_sandbox(ladder: Ladder) -> None:
     """Raise LadderError, with findings of `arena doctor`, if the ladder's sandbox doesn't work on this machine."""
     choice = ladder.play.sandbox
     reason = unavailable_reason(choice.name, choice)
-    if reason is None and choice.isolates and (problem := untrusted_problem(choice)):
-        reason = for_this_command(problem)
+    if reason is None and choice.isolates:
+        problem = untrusted_problem(choice)
+        reason = for_this_command(problem) if problem else None
     if reason is not None:
         raise LadderError(
             f"the ladder's sandbox {choice.name} can't isolate untrusted bots on this machine: {reason}\n"
@@ -308,12 +321,12 @@ def transaction(body: Callable[Concatenate[Connection, "Ladder", _P], _T]) -> "C
 def get_user(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError if the login is unknown, or its account waits for approval."""
     user = store.find_user(connection, login)
-    if user is not None and user.waiting:
-        raise LadderError(f"{escape_control(login)} waits for approval.\nApprove or refuse the account first.")
     if user is None:
-        near = get_close_matches(login, [each.login for each in store.all_users(connection)], 1)
-        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import a roster with this user first."
+        logins = get_close_matches(login, [owner.login for owner in store.all_users(connection)], 1)
+        hint = f"Did you mean {escape_control(logins[0])}?" if logins else "Import a roster with this user first."
         raise LadderError(f'the ladder has no user "{escape_control(login)}".\n{hint}')
+    if user.waiting:
+        raise LadderError(f"{escape_control(login)} waits for approval.\nApprove or refuse the account first.")
     return user
 
 
@@ -323,9 +336,9 @@ def get_acting_user(connection: Connection, login: str) -> store.User:
     Raises LadderError if the login is unknown, or the user is suspended, withdrawn or not approved.
     """
     user = get_user(connection, login)
-    out = store.lockout_reason(connection, user)
-    if out is not None:
-        raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff.")
+    reason = store.lockout_reason(connection, user)
+    if reason is not None:
+        raise LadderError(f"{escape_control(login)} is {escape_control(reason)}.\nAsk the staff.")
     return user
 
 
@@ -353,8 +366,8 @@ def get_bot(connection: Connection, name: str) -> store.BotRecord:
     """Return the bot of a name. Raises LadderError if it doesn't exist."""
     bot = store.find_bot(connection, name)
     if bot is None:
-        near = get_close_matches(name, [each.name for each in store.all_bots(connection)], 1)
-        hint = f"Did you mean {escape_control(near[0])}?" if near else "Its name stands in the standings."
+        names = get_close_matches(name, [bot.name for bot in store.all_bots(connection)], 1)
+        hint = f"Did you mean {escape_control(names[0])}?" if names else "Its name stands in the standings."
         raise LadderError(f'the ladder has no bot "{escape_control(name)}".\n{hint}')
     return bot
 
@@ -364,12 +377,12 @@ def get_version(connection: Connection, text: str) -> store.Version:
 
     Raises LadderError if it doesn't exist.
     """
-    name, at, number = text.rpartition("@")
-    bot = get_bot(connection, name if at else text)
+    name, separator, number = text.rpartition("@")
+    bot = get_bot(connection, name if separator else text)
     versions = store.versions_of(connection, bot.id)
-    if not at:
+    if not separator:
         return versions[-1]
-    version = next((each for each in versions if str(each.number) == number), None)
+    version = next((version for version in versions if str(version.number) == number), None)
     if version is None:
         raise LadderError(
             f'the bot {escape_control(bot.name)} has no version "{escape_control(text)}".\n'
@@ -382,23 +395,23 @@ def get_accepted_version(connection: Connection, text: str) -> store.Version:
     """Return the accepted version that a text names, such as "honest@3".
 
     "honest" means the active version, or the newest accepted one if none is active. Raises LadderError if there is
-    none.
+    none, also if the bot's owner is suspended or left the course.
     """
     if "@" in text:
         version = get_version(connection, text)
-        if version.status != store.ACCEPTED or version.is_locked_out:
+        if not _is_playable(version):
             raise LadderError(
                 f"{escape_control(version.version_ref)} isn't accepted.\nThe bot's page shows its checks."
             )
         return version
-    fit = [
-        each
-        for each in store.versions_of(connection, get_bot(connection, text).id)
-        if each.status == store.ACCEPTED and not each.is_locked_out
-    ]
-    if not fit:
+    versions = list(filter(_is_playable, store.versions_of(connection, get_bot(connection, text).id)))
+    if not versions:
         raise LadderError(f"{escape_control(text)} has no accepted version.\nThe bot's page shows its checks.")
-    return next((each for each in fit if each.is_active), fit[-1])
+    return next((version for version in versions if version.is_active), versions[-1])
+
+
+def _is_playable(version: store.Version) -> bool:
+    return version.status == store.ACCEPTED and not version.is_locked_out
 
 
 def get_version_archive(ladder: Ladder, text: str) -> tuple[store.Version, bytes]:
@@ -430,9 +443,9 @@ def prune_expired(ladder: Ladder) -> PruneResult:
 
     Raises DatabaseError if the database can't be reached.
     """
-    kept, now = ladder.last_settings.retention, ladder.clock()
-    store.prune_events(ladder.database, now - kept.events_days * DAY_S)
-    ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - kept.chat_days * DAY_S))
+    retention, now = ladder.last_settings.retention, ladder.clock()
+    store.prune_events(ladder.database, now - retention.events_days * DAY_S)
+    ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - retention.chat_days * DAY_S))
     return PruneResult(*store.prune_records(ladder.database, *_pruning_times(ladder)))
 
 
@@ -446,8 +459,9 @@ def count_expired(ladder: Ladder) -> PruneResult:
 
 
 def _pruning_times(ladder: Ladder) -> tuple[float, float]:
-    settings, now = ladder.last_settings.retention, ladder.clock()
-    return now - settings.records_days * DAY_S, now - settings.logs_days * DAY_S
+    """Return the times before which records, and logs, expire now."""
+    retention, now = ladder.last_settings.retention, ladder.clock()
+    return now - retention.records_days * DAY_S, now - retention.logs_days * DAY_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ class MatchPage(store.MatchSummary):
 
     results: one per game. audit_log: decisions about the match. has_record: whether its record is still stored.
     logs: version refs of the bots whose standard error is stored and visible to the viewer. cards: version refs of the
-    bots whose cards the viewer may see. can_void: whether `set_void` would change the match now.
+    bots whose cards the viewer may see. can_void: whether staff can now take the match out of the ratings, or put it
+    back.
     """
 
     results: tuple[GameResult, ...] = ()
@@ -69,11 +70,11 @@ def list_matches(
 
     todo: the queued and leased matches are listed instead, in order of id. Matches of unrevealed finals are left out.
     """
-    found = store.list_match_summaries(
+    matches = store.list_match_summaries(
         context.connection, limit + 1, sealed=context.sealed_finals, bot=bot, kind=kind, todo=todo, after=after
     )
-    rows = tuple(hide_fields(match, context.viewer) for match in found[:limit])
-    return MatchList(rows, rows[-1].id if len(found) > limit else None, None if todo else context.revision)
+    rows = tuple(hide_fields(match, context.viewer) for match in matches[:limit])
+    return MatchList(rows, rows[-1].id if len(matches) > limit else None, None if todo else context.revision)
 
 
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
@@ -82,9 +83,9 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
     match = store.find_match_summary(connection, id, context.sealed_finals)
     if match is None:
         return None
-    logins = {player.version_ref: store.get_version_by_id(connection, player.version).login for player in match.players}
+    logins = _list_logins(connection, match)
     log_slots = store.list_log_slots(connection, id)
-    logged = [player.version_ref for slot, player in enumerate(match.players) if slot in log_slots]
+    refs_with_log = [player.version_ref for slot, player in enumerate(match.players) if slot in log_slots]
     attempts = (FailedAttempt(failed_at, reason) for failed_at, reason in store.list_failed_attempts(connection, id))
     page = MatchPage(
         **{field.name: getattr(match, field.name) for field in fields(match)},
@@ -92,12 +93,17 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
         failed_attempts=tuple(hide_fields(attempt, viewer) for attempt in attempts),
         audit_log=summarize_decisions(context, store.list_audit_entries(connection, match=id), {}),
         has_record=store.has_record(connection, id),
-        logs=tuple(version_ref for version_ref in logged if viewer.can("log:read", logins[version_ref])),
+        logs=tuple(version_ref for version_ref in refs_with_log if viewer.can("log:read", logins[version_ref])),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
         can_void=_find_void_problem(connection, match) is None,
         revision=context.revision if match.status == store.ENDED else None,
     )
     return hide_fields(page, viewer)
+
+
+def _list_logins(connection: Connection, match: store.MatchSummary) -> dict[str, str]:
+    """Return the logins of the owners of a match's bots, by version ref."""
+    return {player.version_ref: store.get_version_by_id(connection, player.version).login for player in match.players}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +125,27 @@ def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
 
     The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
-    line = store.find_match_summary(context.connection, id, context.sealed_finals)
-    if line is None:
+    match = store.find_match_summary(context.connection, id, context.sealed_finals)
+    if match is None:
         return None
-    match = None
-    if line.status != store.ENDED:
-        reason: str | None = "unended"
-    elif line.outcome != store.PLAYED:
-        reason = "unplayed"
-    else:
-        text = store.find_record(context.connection, id)
-        try:
-            reason, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
-        except RecordError:
-            reason = "unreadable"
-    change = context.revision if line.status == store.ENDED else None
-    return hide_fields(MatchReplay(hide_fields(line, context.viewer), reason, match, change), context.viewer)
+    reason, replay = _find_replay(context, match)
+    revision = context.revision if match.status == store.ENDED else None
+    return hide_fields(MatchReplay(hide_fields(match, context.viewer), reason, replay, revision), context.viewer)
+
+
+def _find_replay(context: ViewContext, match: store.MatchSummary) -> tuple[str | None, dict[str, Any] | None]:
+    """Return (unavailable_reason, replay) of a match, as `MatchReplay` has them."""
+    if match.status != store.ENDED:
+        return "unended", None
+    if match.outcome != store.PLAYED:
+        return "unplayed", None
+    text = store.find_record(context.connection, match.id)
+    if text is None:
+        return "not kept", None
+    try:
+        return None, _make_replay(context, match, text)
+    except RecordError:
+        return "unreadable", None
 
 
 def find_record_text(context: ViewContext, id: int) -> str | None:
@@ -147,22 +158,20 @@ def find_record_text(context: ViewContext, id: int) -> str | None:
     return store.find_record(context.connection, id)
 
 
-def _make_replay(context: ViewContext, line: store.MatchSummary, text: str) -> dict[str, Any]:
+def _make_replay(context: ViewContext, match: store.MatchSummary, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError if the record can't be read."""
     record, viewer = read_record(text), context.viewer
-    owners = {
-        seat.version_ref: store.get_version_by_id(context.connection, seat.version).login for seat in line.players
-    }
+    logins = _list_logins(context.connection, match)
     logs = {
-        seat.version_ref: [written for _, written in store.get_log(context.connection, line.id, seat.version)]
-        for seat in line.players
-        if viewer.can("log:read", owners[seat.version_ref])
+        player.version_ref: [log for _, log in store.get_log(context.connection, match.id, player.version)]
+        for player in match.players
+        if viewer.can("log:read", logins[player.version_ref])
     }
     if viewer.can("record:read"):
         return make_replay_object(record, logs)
     bots = enumerate(record.header.bots)
-    eyes = [slot for slot, version_ref in bots if viewer.can("cards:view", owners.get(version_ref))]
-    return make_replay_object(record, logs, eyes)
+    visible_slots = [slot for slot, version_ref in bots if viewer.can("cards:view", logins.get(version_ref))]
+    return make_replay_object(record, logs, visible_slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,37 +220,25 @@ class QueuePage:
 
 def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
     """Return the queue, with up to `limit` matches after match `after`."""
-    lines = list_matches(context, todo=True, after=after, limit=limit)
-    waiting = store.unchecked_versions(context.connection, context.now)
-    pace_s = store.find_check_interval(context.connection)
-    whole = QueuePage(
-        tuple(
-            QueuedCheck(
-                version.version_ref,
-                version.pseudonym,
-                version.status,
-                version.submitted_at,
-                None if pace_s is None else context.now + pace_s * place,
-            )
-            for place, version in enumerate(waiting, 1)
-        ),
-        lines.items,
-        lines.next_cursor,
-        list_runners(context),
-    )
-    return hide_fields(whole, context.viewer)
+    matches = list_matches(context, todo=True, after=after, limit=limit)
+    interval_s = store.find_check_interval(context.connection)
+    checks = []
+    for place, version in enumerate(store.unchecked_versions(context.connection, context.now), 1):
+        done_at = None if interval_s is None else context.now + interval_s * place
+        check = QueuedCheck(version.version_ref, version.pseudonym, version.status, version.submitted_at, done_at)
+        checks.append(check)
+    page = QueuePage(tuple(checks), matches.items, matches.next_cursor, list_runners(context))
+    return hide_fields(page, context.viewer)
 
 
 def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
     """Return the runners that haven't ended, in order of their start."""
-    return tuple(
-        hide_fields(
-            RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.capacity,
-                       each.leases, each.matches, each.is_dead),
-            context.viewer,
-        )
-        for each in store.list_runner_loads(context.connection)
-    )  # fmt: skip
+    summaries = []
+    for load in store.list_runner_loads(context.connection):
+        runner, host = load.runner, load.runner.host.split()[0]
+        summary = RunnerSummary(runner.id, host, runner.pid, runner.capacity, load.leases, load.matches, load.is_dead)
+        summaries.append(hide_fields(summary, context.viewer))
+    return tuple(summaries)
 
 
 @transaction
@@ -250,30 +247,30 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
 
     Raises LadderError for a match that isn't rated, or of a revealed final.
     """
-    line = store.find_match_summary(connection, match)
-    if line is None:
+    summary = store.find_match_summary(connection, match)
+    if summary is None:
         raise LadderError(
             f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
-    is_rateable = line.outcome == store.PLAYED and line.kind in (store.RATED, "final")
-    if line.voided == void and is_rateable:
+    is_rateable = summary.outcome == store.PLAYED and summary.kind in (store.RATED, store.FINAL)
+    if summary.voided == void and is_rateable:
         return False
-    if problem := _find_void_problem(connection, line):
+    problem = _find_void_problem(connection, summary)
+    if problem is not None:
         raise LadderError(problem)
-    store.log_action(
-        connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
-    )
+    action = "void" if void else "unvoid"
+    store.log_action(connection, store.AuditEntry(actor, action, reason, ladder.clock(), match=match))
     store.set_match_rated(connection, match, not void)
     return True
 
 
-def _find_void_problem(connection: Connection, line: store.MatchSummary) -> str | None:
+def _find_void_problem(connection: Connection, match: store.MatchSummary) -> str | None:
     """Return why a match can't become void, or count again; None if it can."""
-    if line.outcome != store.PLAYED:
-        return f"match {line.id} wasn't played, so it doesn't rate."
-    if line.kind not in (store.RATED, "final"):
-        return f"match {line.id} is a {line.kind} match: it doesn't rate."
-    final = None if line.final is None else store.find_final(connection, line.final)
+    if match.outcome != store.PLAYED:
+        return f"match {match.id} wasn't played, so it doesn't rate."
+    if match.kind not in (store.RATED, store.FINAL):
+        return f"match {match.id} is a {match.kind} match: it doesn't rate."
+    final = None if match.final is None else store.find_final(connection, match.final)
     if final is None or not final.revealed:
         return None
     return f"the result of the final {final.name} is public, and doesn't change.\nTo replace it, create another final."

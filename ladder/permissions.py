@@ -48,8 +48,9 @@ class Viewer:
 
     def can(self, permission: str, owner: str | None = None) -> bool:
         """Return whether the viewer has one of PERMISSIONS for a value; `owner` is its owner's login."""
-        able = (self.can_write or permission in _READS) and not (self.token and permission in _IN_PERSON)
-        return able and self.role_for(owner) >= PERMISSIONS[permission]
+        is_read_only = not self.can_write and permission not in _READS
+        lacks_person = self.token and permission in _IN_PERSON
+        return not (is_read_only or lacks_person) and self.role_for(owner) >= PERMISSIONS[permission]
 
     def in_scope(self, scope: str | None) -> bool:
         """Return whether the viewer may use a route of this scope: by a session, or by a token with the scope."""

@@ -25,7 +25,7 @@ class RoundQueue:
         self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of each pair of versions
         self._played: Counter[int] = Counter()  # matches of each version
         self._last_counted = 0  # the id of the last counted match
-        self._ended = 0  # the end_sequence of the last match whose times were read
+        self._last_timed = 0  # the end_sequence of the last match whose times were read
         self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
 
     def queue_next(self, connection: Connection) -> int:
@@ -60,12 +60,13 @@ class RoundQueue:
         for match, table in store.tables_after(connection, self._last_counted, store.RATED):
             self._last_counted = match
             self._played.update(table)
-            for one, other in permutations(table, 2):
-                self._met[one][other] += 1
+            for version, opponent in permutations(table, 2):
+                self._met[version][opponent] += 1
 
     def _read_times(self, connection: Connection) -> None:
         """Read the versions' times in matches that have ended since the last call."""
-        first = max(self._ended, store.last_end_number(connection) - _MAX_TIMED_MATCHES)
-        for self._ended, seats in store.usage_after(connection, first):
-            for version, *spent in seats:
-                self._spent[version].append((spent[0], spent[1]))
+        start = max(self._last_timed, store.last_end_number(connection) - _MAX_TIMED_MATCHES)
+        for end_number, seats in store.usage_after(connection, start):
+            self._last_timed = end_number
+            for version, time_us, requests in seats:
+                self._spent[version].append((time_us, requests))

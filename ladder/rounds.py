@@ -67,18 +67,20 @@ def plan_next_round(
     outside the field are ignored. `number`: the round's number; the same number and field, in any order, always give
     the same tables. Slow versions play in even rounds, and in odd ones if the others can't play a round without them.
     """
-    quick = [entrant for entrant in field if not entrant.slow]
-    if number % 2 and no_round_reason(quick, seats) is None:
-        field = quick
-    if no_round_reason(field, seats) is not None:
+    quick_entrants = [entrant for entrant in field if not entrant.slow]
+    skips_slow = number % 2 == 1 and no_round_reason(quick_entrants, seats) is None
+    entrants = quick_entrants if skips_slow else list(field)
+    if no_round_reason(entrants, seats) is not None:
         return ()
-    field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
-    owners = _number_owners(field)
-    slots = _fill_slots(field, owners, seats)
+    entrants.sort(key=lambda entrant: (entrant.games, entrant.version))
+    owners = _number_owners(entrants)
+    slots = _fill_slots(entrants, owners, seats)
     order = [slots[slot] for slot in shuffle(range(len(slots)), f"round/{number}")]
     tables = assign_tables(order, owners, seats)
-    parts = -(-len(slots) // _MAX_SWAP_SLOTS)
-    return tuple(table for part in range(parts) for table in _balance_tables(tables[part::parts], field, owners, met))
+    groups = -(-len(slots) // _MAX_SWAP_SLOTS)
+    return tuple(
+        table for group in range(groups) for table in _balance_tables(tables[group::groups], entrants, owners, met)
+    )
 
 
 def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
@@ -86,14 +88,15 @@ def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
     references = sum(entrant.reference for entrant in field)
     owners = len({entrant.owner for entrant in field if not entrant.reference})
     missing = seats - owners - references
-    if missing <= 0:
-        placed = not owners and all(entrant.games >= PLACED_GAMES for entrant in field)
-        return f"only reference bots are active, and each has {PLACED_GAMES} games or more" if placed else None
-    return (
-        f"{_count_with_noun(owners, 'owner')} with an active bot and {_count_with_noun(references, 'reference bot')} "
-        f"for tables of {seats}: two bots of one owner or team never meet, "
-        f"so {missing} more {'is' if missing == 1 else 'are'} needed"
-    )
+    if missing > 0:
+        return (
+            f"{_count_with_noun(owners, 'owner')} with an active bot and "
+            f"{_count_with_noun(references, 'reference bot')} for tables of {seats}: two bots of one owner or team "
+            f"never meet, so {missing} more {'is' if missing == 1 else 'are'} needed"
+        )
+    if owners or any(entrant.games < PLACED_GAMES for entrant in field):
+        return None
+    return f"only reference bots are active, and each has {PLACED_GAMES} games or more"
 
 
 def _number_owners(field: Sequence[Entrant]) -> list[int]:
@@ -111,29 +114,38 @@ def _owner_key(entrant: Entrant) -> tuple[bool, int]:
 def _fill_slots(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list[int]:
     """Return an index into `field` for each slot of the round's tables, so that all tables are full.
 
-    No owner gets more slots than there are tables. `field` must be sorted by games.
+    No owner gets more slots than there are tables. `field` must be sorted by games. owners: as of `_number_owners`.
     """
     everyone = range(len(field))
     new = [bot for bot in everyone if field[bot].games < NEW_GAMES and not field[bot].reference]
-    old = sum(not entrant.reference for entrant in field) - len(new)
-    slots = list(everyone)
-    owner_slots = Counter(owners)
-    tables = max(-(-len(field) // seats), *owner_slots.values())
+    old_count = sum(not entrant.reference for entrant in field) - len(new)
+    slots = _Slots(owners)
+    tables = max(-(-len(field) // seats), *slots.by_owner.values())
+    slots.add(new, len(field) + old_count, tables)
+    tables = max(tables, -(-len(slots.bots) // seats))
+    slots.add([bot for bot in everyone if field[bot].reference], tables * seats, tables)
+    while len(slots.bots) < tables * seats:
+        times = Counter(slots.bots)
+        min_times = min(times[bot] for bot in everyone if slots.by_owner[owners[bot]] < tables)
+        slots.add([bot for bot in everyone if times[bot] == min_times], tables * seats, tables)
+    return slots.bots
 
-    def add(bots: Sequence[int], max_slots: int) -> None:
+
+class _Slots:
+    """The slots of a round, at first one for each bot. bots: an index for each slot. by_owner: numbers of slots."""
+
+    def __init__(self, owners: Sequence[int]) -> None:
+        self._owners = owners
+        self.bots = list(range(len(owners)))
+        self.by_owner = Counter(owners)
+
+    def add(self, bots: Iterable[int], max_slots: int, max_per_owner: int) -> None:
+        """Give each of these bots, in order, one more slot, unless this exceeds a limit."""
         for bot in bots:
-            if len(slots) < max_slots and owner_slots[owners[bot]] < tables:
-                slots.append(bot)
-                owner_slots[owners[bot]] += 1
-
-    add(new, len(slots) + old)
-    tables = max(tables, -(-len(slots) // seats))
-    add([bot for bot in everyone if field[bot].reference], tables * seats)
-    while len(slots) < tables * seats:
-        times = Counter(slots)
-        least = min(times[bot] for bot in everyone if owner_slots[owners[bot]] < tables)
-        add([bot for bot in everyone if times[bot] == least], tables * seats)
-    return slots
+            owner = self._owners[bot]
+            if len(self.bots) < max_slots and self.by_owner[owner] < max_per_owner:
+                self.bots.append(bot)
+                self.by_owner[owner] += 1
 
 
 def _balance_tables(
@@ -145,22 +157,25 @@ def _balance_tables(
     """Yield the versions at each of these tables, after balancing how often pairs meet."""
     bots = sorted({bot for table in tables for bot in table})
     numbers = {bot: number for number, bot in enumerate(bots)}
-    counted = _meeting_counts([field[bot] for bot in bots], met)
-    forbid_same_owner(counted, [owners[bot] for bot in bots])
-    numbered = [[numbers[bot] for bot in table] for table in tables]
-    swap_to_balance(numbered, 0, counted)
-    for table in numbered:
-        yield tuple(field[bots[number]].version for number in table)
+    meetings = _weigh_meetings([field[bot] for bot in bots], met)
+    forbid_same_owner(meetings, [owners[bot] for bot in bots])
+    numbered_tables = [[numbers[bot] for bot in table] for table in tables]
+    swap_to_balance(numbered_tables, 0, meetings)
+    for numbered_table in numbered_tables:
+        yield tuple(field[bots[number]].version for number in numbered_table)
 
 
-def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
-    """Return the meeting counts of all pairs, weighted so that meetings count for more if versions have few games."""
-    most = max(entrant.games for entrant in field)
-    weights = [(_WEIGHT_STEPS * most // max(1, entrant.games)) ** 2 for entrant in field]
-    both = {weight: [weight + other for other in weights] for weight in set(weights)}
+def _weigh_meetings(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
+    """Return the meeting counts of all pairs, weighted so that meetings count for more if versions have few games.
+
+    A row and a column for each entrant, in the order of `field`. met: as of `plan_next_round`.
+    """
+    max_games = max(entrant.games for entrant in field)
+    weights = [(_WEIGHT_STEPS * max_games // max(1, entrant.games)) ** 2 for entrant in field]
+    pair_weights = {weight: [weight + opponent_weight for opponent_weight in weights] for weight in set(weights)}
     versions = [entrant.version for entrant in field]
     return [
-        list(map(mul, map(met.get(version, {}).get, versions, repeat(0)), both[weight]))
+        list(map(mul, map(met.get(version, {}).get, versions, repeat(0)), pair_weights[weight]))
         for version, weight in zip(versions, weights, strict=True)
     ]
 

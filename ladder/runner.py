@@ -74,15 +74,15 @@ class LadderRunner:
 
     def summary(self) -> str:
         """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
-        running = self.queue.running
-        matches, checks = sum(task.is_match for task in running), sum(task.is_check for task in running)
-        waiting = self.ladder.database.read_with_retry(store.count_queued_checks)
-        reason = self._pool.last_error()
-        if reason is not None:
-            return reason
-        text = f"now matches: {matches}, checks: {checks}; pending submissions: {waiting}"
-        idle = None if matches else self.queue.no_match_reason()
-        return text if idle is None else f"{text}; no matches: {idle}"
+        pool_error = self._pool.last_error()
+        if pool_error is not None:
+            return pool_error
+        tasks_now = self.queue.running
+        matches, checks = sum(task.is_match for task in tasks_now), sum(task.is_check for task in tasks_now)
+        submissions = self.ladder.database.read_with_retry(store.count_queued_checks)
+        text = f"now matches: {matches}, checks: {checks}; pending submissions: {submissions}"
+        idle_reason = None if matches else self.queue.no_match_reason()
+        return text if idle_reason is None else f"{text}; no matches: {idle_reason}"
 
     def _max_submitted(self) -> int:
         """Return how many tasks to submit: one more than can run, so that no worker waits; 0 without workers."""
@@ -90,8 +90,8 @@ class LadderRunner:
 
     def other_runners(self) -> list[str]:
         """Return the ids of the ladder's other live runners, shortened as in logs."""
-        listed = self.ladder.database.read_with_retry(store.list_live_runners)
-        return [each.id[:8] for each in listed if each.id != self.runner and not store.has_process_ended(each)]
+        runners = self.ladder.database.read_with_retry(store.list_live_runners)
+        return [runner.id[:8] for runner in runners if runner.id != self.runner and not store.has_process_ended(runner)]
 
     @property
     def width(self) -> int:
@@ -116,9 +116,8 @@ class LadderRunner:
                 yield from self._check_settings()
                 yield from self._update_standings()
                 yield from self._prune_expired()
-                if self.queue.exhausted or self._is_finished():
-                    self.stop()
-            yield from self._update_standings(at_once=True)
+                self._stop_at_end()
+            yield from self._update_standings(is_last=True)
         finally:
             with suppress(store.DatabaseError):  # then other runners find that this one has ended
                 self.ladder.database.write(lambda connection: store.end_runner(connection, self.runner))
@@ -135,7 +134,7 @@ class LadderRunner:
                 yield from self._save_check(task.id, checked)
                 self.queue.mark_saved(task)
             case JobCompleted(Task(id=match, work=ReviewJob(version=version)) as task, list() as decisions):
-                rows, now = [asdict(each) for each in decisions], self.ladder.clock()
+                rows, now = [asdict(decision) for decision in decisions], self.ladder.clock()
                 self.ladder.database.write(lambda connection: store.save_review(connection, version, match, rows, now))
                 self.queue.mark_saved(task)
             case JobFailed():
@@ -145,40 +144,47 @@ class LadderRunner:
             case Idle():
                 yield event
 
-    def _is_finished(self) -> bool:
-        if self._until == "idle":
-            idle = not self.queue.running and self.queue.empty
-            if idle:
-                extend_finals(self.ladder)
-            return idle and not self.ladder.database.read_with_retry(
+    def _stop_at_end(self) -> None:
+        """Stop if all `matches` have been started, or the end that `until` names is reached.
+
+        A runner that is idle first extends finals, which may queue matches.
+        """
+        if self.queue.exhausted or (self._until == "decided" and self.updater.decided):
+            self.stop()
+        elif self._until == "idle" and self.queue.empty and not self.queue.running:
+            extend_finals(self.ladder)
+            has_tasks = self.ladder.database.read_with_retry(
                 lambda connection: store.count_queued_checks(connection) or store.has_requested_match(connection)
             )
-        return self._until == "decided" and self.updater.decided
+            if not has_tasks:
+                self.stop()
 
     # --- matches
 
     def _save_match_output(self, played: MatchOutput) -> Iterator[runner_events.RunnerUpdate]:
         """Store a match, and disable bots that forfeit repeatedly; yield whether it is new, and who was disabled."""
-        match = _add_usage(played)
-        now = self.ladder.clock()
+        match, now, start = _add_usage(played), self.ladder.clock(), time.monotonic()
+        is_new, disabled_versions = self.ladder.database.write(
+            lambda connection: self._store_match(connection, match, now)
+        )
+        yield runner_events.MatchFinished(match.match, is_new, time.monotonic() - start)
+        yield from disabled_versions
+
+    def _store_match(
+        self, connection: Connection, match: PlayedMatch, now: float
+    ) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
+        """Do `_save_match_output` in a transaction; return whether the match is new, and the disabled versions."""
+        if not store.save_match(connection, match, now):
+            return False, []
         streak = self.ladder.last_settings.auto_disable.after_matches
-
-        def act(connection: Connection) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
-            """Store the match; return whether it is new, and the versions that were disabled for their forfeits."""
-            new = store.save_match(connection, match, now)
-            auto_disabled = []
-            reason = f"it forfeited games in its last {format_count(streak, 'match', 'es')}"
-            for id in store.versions_in_match(connection, match.match) if new else ():
-                version = store.get_version_by_id(connection, id)
-                has_forfeited = store.has_recent_forfeits(connection, id, streak)
-                if has_forfeited and activation.auto_disable_version(connection, version, reason, now):
-                    auto_disabled.append(runner_events.VersionAutoDisabled(version.version_ref, reason))
-            return new, auto_disabled
-
-        began = time.monotonic()
-        new, auto_disabled = self.ladder.database.write(act)
-        yield runner_events.MatchFinished(match.match, new, time.monotonic() - began)
-        yield from auto_disabled
+        reason = f"it forfeited games in its last {format_count(streak, 'match', 'es')}"
+        disabled_versions = []
+        for id in store.versions_in_match(connection, match.match):
+            version = store.get_version_by_id(connection, id)
+            has_forfeited = store.has_recent_forfeits(connection, id, streak)
+            if has_forfeited and activation.auto_disable_version(connection, version, reason, now):
+                disabled_versions.append(runner_events.VersionAutoDisabled(version.version_ref, reason))
+        return True, disabled_versions
 
     # --- checks
 
@@ -203,55 +209,49 @@ class LadderRunner:
     ) -> runner_events.CheckFinished | None:
         """Do `_save_check` in a transaction; return the event, None if the result came a second time."""
         now, reason = self.ladder.clock(), None if check.passed else rejection_reason(check.steps)
-        built_digest = None
-        if check.built is not None and check.bot is not None:
-            built_digest = check.bot.digest
-            store.insert_archive(connection, built_digest, check.bot.file, check.built)
-        is_first_result = store.finish_check(
-            connection,
-            version,
-            [serialize_step(step) for step in check.steps],
-            reason=reason,
-            command=None if check.bot is None else check.bot.argv,
-            built_digest=built_digest,
-            timestamp=now,
-            language=check.language,
-        )
-        if not is_first_result:
+        if not _store_steps_and_build(connection, version, check, reason, now):
             return None
         if check.played is not None:
             participants = set(store.versions_in_match(connection, check.played.match))
             if len(participants) == self.ladder.play.seats:
                 store.save_match(connection, check.played, now)
         store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
-        checked = store.get_version_by_id(connection, version)
-        is_activated = reason is None and activation.should_be_activated(connection, checked)
+        row = store.get_version_by_id(connection, version)
+        is_activated = reason is None and activation.should_be_activated(connection, row)
         if is_activated:
-            activation.begin_playing(connection, checked, store.LADDER_ACTOR, "accepted", now)
-        return runner_events.CheckFinished(checked.version_ref, reason, is_activated)
+            activation.begin_playing(connection, row, store.LADDER_ACTOR, "accepted", now)
+        return runner_events.CheckFinished(row.version_ref, reason, is_activated)
 
     # --- every few seconds
 
     def _send_heartbeat(self) -> Iterator[runner_events.RunnerUpdate]:
-        """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
+        """Record this runner's heartbeat, free the tasks of dead runners; yield changes of the clock and the pool."""
         now = time.monotonic()
         if now < self._next_beat:
             return
         self._next_beat = now + self._beat_s
+        self.ladder.database.write(self._record_heartbeat)
+        yield from self._check_clock()
+        yield from self._check_pool()
 
-        def act(connection: Connection) -> None:
-            if not store.record_heartbeat(connection, self.runner, self._pool.width()):
-                store.register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
-            for dead in self._watch.dead(store.list_live_runners(connection), self.runner):
-                store.end_runner(connection, dead, self.ladder.clock())
-            store.release_ended(connection)
+    def _record_heartbeat(self, connection: Connection) -> None:
+        """Record the heartbeat, as that of a new runner if others ended this one, and end the dead runners."""
+        if not store.record_heartbeat(connection, self.runner, self._pool.width()):
+            store.register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
+        for dead_runner in self._watch.find_dead(store.list_live_runners(connection), self.runner):
+            store.end_runner(connection, dead_runner, self.ladder.clock())
+        store.release_ended(connection)
 
-        self.ladder.database.write(act)
-        behind = self._latest_time - self.ladder.clock()
-        if behind > tasks.MAX_CLOCK_SKEW_S and not self._clock_is_behind:
-            yield runner_events.ClockBehind(behind)
-        self._clock_is_behind = behind > tasks.MAX_CLOCK_SKEW_S
+    def _check_clock(self) -> Iterator[runner_events.RunnerUpdate]:
+        """Yield an event when this machine's clock has fallen behind the newest time in the database."""
+        lag_s = self._latest_time - self.ladder.clock()
+        if lag_s > tasks.MAX_CLOCK_SKEW_S and not self._clock_is_behind:
+            yield runner_events.ClockBehind(lag_s)
+        self._clock_is_behind = lag_s > tasks.MAX_CLOCK_SKEW_S
         self._latest_time = max(self._latest_time, self.ladder.clock())
+
+    def _check_pool(self) -> Iterator[runner_events.RunnerUpdate]:
+        """Yield an event for each part of a cluster that was lost or restored, and each worker newly excluded."""
         for message, is_restored in self._pool.changes():
             yield runner_events.DependencyRestored(message) if is_restored else runner_events.DependencyLost(message)
         excluded = self._pool.refused()
@@ -260,17 +260,18 @@ class LadderRunner:
                 yield runner_events.WorkerExcluded(worker, reason)
         self._excluded = excluded
 
-    def _update_standings(self, at_once: bool = False) -> Iterator[runner_events.RunnerUpdate]:
-        now = time.monotonic()
-        if not at_once and now < self._next_update:
+    def _update_standings(self, is_last: bool = False) -> Iterator[runner_events.RunnerUpdate]:
+        """Extend finals and compute the standings, if it is time or `is_last`; yield an event for new games."""
+        start = time.monotonic()
+        if not is_last and start < self._next_update:
             return
         extend_finals(self.ladder)
         games = self.updater.update()
-        took = time.monotonic() - now
-        self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
+        duration_s = time.monotonic() - start
+        self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * duration_s)
         if games != self._rated_games:
             self._rated_games = games
-            yield runner_events.StandingsUpdated(games, took)
+            yield runner_events.StandingsUpdated(games, duration_s)
 
     def _check_settings(self) -> Iterator[runner_events.RunnerUpdate]:
         """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
@@ -279,7 +280,8 @@ class LadderRunner:
             return
         self._next_settings = now + SETTINGS_POLL_S
         try:
-            _, self._settings_error = self.ladder.settings, ""
+            _ = self.ladder.settings  # which reads them
+            self._settings_error = ""
         except LadderError as error:
             if str(error) != self._settings_error:
                 self._settings_error = str(error)
@@ -296,6 +298,29 @@ class LadderRunner:
             yield pruned
 
 
+def _store_steps_and_build(
+    connection: Connection, version: int, check: VersionCheckResult, reason: str | None, now: float
+) -> bool:
+    """Store a check's steps and the archive of the built files; return False if another result came before.
+
+    reason: why the version is rejected, None if it is accepted.
+    """
+    built_digest = None
+    if check.built is not None and check.bot is not None:
+        built_digest = check.bot.digest
+        store.insert_archive(connection, built_digest, check.bot.file, check.built)
+    return store.finish_check(
+        connection,
+        version,
+        [serialize_step(step) for step in check.steps],
+        reason=reason,
+        command=None if check.bot is None else check.bot.argv,
+        built_digest=built_digest,
+        timestamp=now,
+        language=check.language,
+    )
+
+
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
     """Return the first failed step of a failed check, in one line."""
     step = next(step for step in steps if step.severity is Severity.FAIL)
@@ -303,51 +328,62 @@ def rejection_reason(steps: Sequence[CheckStep]) -> str:
 
 
 def _add_usage(played: MatchOutput) -> PlayedMatch:
+    """Return the match with the time and memory that each of its bots used."""
     peaks = dict(played.peaks)
-    spent = tuple(
+    usage = tuple(
         (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
     )
-    return replace(played.match, spent=spent)
+    return replace(played.match, spent=usage)
+
+
+_COUNTED_EVENTS = (
+    runner_events.AttemptFailed,
+    runner_events.WorkerRefused,
+    runner_events.VersionAutoDisabled,
+    runner_events.WorkerExcluded,
+    runner_events.DependencyLost,
+    runner_events.DependencyRestored,
+    runner_events.ClockBehind,
+)
 
 
 class RunnerMetrics:
     """The Prometheus metrics of one runner and its ladder. Call `count` with each of the runner's events."""
 
-    def __init__(self, service: LadderRunner) -> None:
+    def __init__(self, runner: LadderRunner) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
 
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type here
         self._last = time.monotonic()
         self.registry = registry = CollectorRegistry(auto_describe=False)
-        registry.register(LadderMetrics(HealthMonitor(service.ladder)))
+        registry.register(LadderMetrics(HealthMonitor(runner.ladder)))
         self._commits = Summary("coup_commit_seconds", "Time to store a match.", registry=registry)
         self._ratings = Summary("coup_rating_seconds", "Time to compute the standings.", registry=registry)
         self._checks = Counter("coup_runner_checks", "Checks by this runner.", ["outcome"], registry=registry)
         self._events = Counter("coup_runner_events", "Other events of this runner.", ["event"], registry=registry)
         for outcome in ("accepted", "rejected"):
             self._checks.labels(outcome)
-        for kind in (
-            runner_events.AttemptFailed,
-            runner_events.WorkerRefused,
-            runner_events.VersionAutoDisabled,
-            runner_events.WorkerExcluded,
-            runner_events.DependencyLost,
-            runner_events.DependencyRestored,
-            runner_events.ClockBehind,
-        ):
+        for kind in _COUNTED_EVENTS:
             self._events.labels(runner_events.event_kind(kind))
         self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
-        current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
-        current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.running))
-        current.labels("match").set_function(lambda: sum(task.is_match for task in service.queue.running))
+        self._add_state(runner)
+
+    def _add_state(self, runner: LadderRunner) -> None:
+        """Add the metrics that are read from the runner when they are collected."""
+        from prometheus_client import Gauge
+
+        registry = self.registry
+        task_count = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
+        task_count.labels("check").set_function(lambda: sum(task.is_check for task in runner.queue.running))
+        task_count.labels("match").set_function(lambda: sum(task.is_match for task in runner.queue.running))
         capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
-        capacity.set_function(lambda: service.width)
-        since = Gauge(
+        capacity.set_function(lambda: runner.width)
+        start_time = Gauge(
             "coup_runner_start_time_seconds", "Start of this runner, in seconds since 1970.", registry=registry
         )
-        since.set_to_current_time()
-        silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
-        silent.set_function(lambda: time.monotonic() - self._last)
+        start_time.set_to_current_time()
+        silence = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
+        silence.set_function(lambda: time.monotonic() - self._last)
 
     def count(self, event: runner_events.RunnerUpdate) -> None:
         """Update the metrics of this runner after an event."""
@@ -360,13 +396,5 @@ class RunnerMetrics:
                 self._ratings.observe(seconds)
             case runner_events.CheckFinished(reason=reason):
                 self._checks.labels("accepted" if reason is None else "rejected").inc()
-            case (
-                runner_events.AttemptFailed()
-                | runner_events.WorkerRefused()
-                | runner_events.VersionAutoDisabled()
-                | runner_events.WorkerExcluded()
-                | runner_events.DependencyLost()
-                | runner_events.DependencyRestored()
-                | runner_events.ClockBehind()
-            ):
+            case _ if isinstance(event, _COUNTED_EVENTS):
                 self._events.labels(runner_events.event_kind(type(event))).inc()

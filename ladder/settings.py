@@ -305,8 +305,8 @@ class Baseline(_Table):
 
     @model_validator(mode="after")
     def _asks_for_one_thing(self) -> "Baseline":
-        asked = [self.beats, self.min_games, self.min_win_rate_percent]
-        if sum(each is not None for each in asked) != 1:
+        requirements = [self.beats, self.min_games, self.min_win_rate_percent]
+        if sum(requirement is not None for requirement in requirements) != 1:
             raise ValueError(
                 "beats: a baseline needs exactly one of a bot to beat, a number of games"
                 " (min_games) and a win rate (min_win_rate_percent)"
@@ -333,9 +333,9 @@ class GradingSettings(_Table):
     def _is_a_title_that_canvas_takes(cls, title: str) -> str:
         if title != title.strip():
             raise ValueError("a title has no spaces at its ends")
-        found = _CANVAS_OWN.search(title)
-        if found:
-            raise ValueError(f'Canvas ignores a column with "{found.group(0)}" in its title')
+        name = _CANVAS_OWN.search(title)
+        if name:
+            raise ValueError(f'Canvas ignores a column with "{name.group(0)}" in its title')
         return title
 
 
@@ -361,8 +361,8 @@ class LadderSettings(_Table):
         for deadline in self.deadlines:
             if deadline.name == name:
                 return deadline
-        known = ", ".join(deadline.name for deadline in self.deadlines) or "none"
-        raise LadderError(f'{SETTINGS_FILE} has no deadline "{name}".\nIts deadlines: {known}')
+        names = ", ".join(deadline.name for deadline in self.deadlines) or "none"
+        raise LadderError(f'{SETTINGS_FILE} has no deadline "{name}".\nIts deadlines: {names}')
 
 
 def read_settings(folder: Path) -> LadderSettings:
@@ -388,7 +388,7 @@ def read_settings(folder: Path) -> LadderSettings:
 def parse_settings(text: str, path: Path) -> LadderSettings:
     """Return the settings in the text of a ladder.toml; `path` is for messages.
 
-    Raises LadderError if the text isn't valid.
+    A deadline without `grace_minutes` gets those of `lateness`. Raises LadderError if the text isn't valid.
     """
     try:
         values = tomllib.loads(text)
@@ -411,10 +411,10 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
 
 def _describe_validation_error(error: ValidationError) -> str:
     """Return the first problem as text, after its place in the file."""
-    first = error.errors()[0]
-    location = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
-    text = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "string_pattern_mismatch" and first["loc"][-1] == "name":  # a regular expression is no help
+    problem = error.errors()[0]
+    location = f"{'.'.join(map(str, problem['loc']))}: " if problem["loc"] else ""
+    text = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":  # a regular expression is no help
         text = "use 1 to 40 letters, digits, - and _, without spaces"
     return f"{location}{text}"
 
@@ -444,14 +444,14 @@ def describe_setting(field: FieldInfo) -> str:
 
     Raises StopIteration without one.
     """
-    inner = (part for each in get_args(field.annotation) for part in getattr(each, "__metadata__", ()))
-    parts = (field, *(part for part in inner if isinstance(part, FieldInfo)))
-    return next(part.description for part in parts if part.description)
+    metadata = (item for type in get_args(field.annotation) for item in getattr(type, "__metadata__", ()))
+    fields = (field, *(item for item in metadata if isinstance(item, FieldInfo)))
+    return next(candidate.description for candidate in fields if candidate.description)
 
 
 def with_database(text: str, url: str) -> str:
     """Return the text of a ladder.toml with another database URL."""
     top, bracket, tables = text.partition("\n[")
-    line = f"database = {json.dumps(url)}"
-    top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
-    return (top if count else f"{line}\n{top}") + bracket + tables
+    setting = f"database = {json.dumps(url)}"
+    new_top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: setting, top, count=1)
+    return (new_top if count else f"{setting}\n{top}") + bracket + tables

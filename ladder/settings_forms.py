@@ -78,12 +78,13 @@ def list_setting_forms(settings: LadderSettings, bots: Sequence[str] = ()) -> tu
     """
     forms = []
     dumped_settings = settings.model_dump(mode="python")
+    for deadline in dumped_settings["deadlines"]:
+        if deadline["grace_minutes"] == settings.lateness.grace_minutes:
+            deadline["grace_minutes"] = None  # `parse_settings` filled it in
     for table, (definition, is_list) in _list_tables().items():
         dumped = dumped_settings[table]
         items: list[tuple[int | None, Any]] = [*enumerate(dumped), (None, {})] if is_list else [(None, dumped)]
         for index, values in items:
-            if values.get("grace_minutes") == settings.lateness.grace_minutes and is_list:
-                values |= {"grace_minutes": None}  # it was filled in
             fields = _make_fields(definition, values, bots)
             forms.append(SettingForm(table, definition["title"], is_list, index, definition["description"], fields))
     return tuple(forms)
@@ -126,48 +127,76 @@ def change_settings(
     """
     if table not in _list_tables():
         raise LadderError(f'"{table}" can\'t be changed here.\nChange {SETTINGS_FILE} on the machine.')
-    path = ladder.path / SETTINGS_FILE
     _require_unchanged(ladder, sha256)
     old = read_settings(ladder.path)  # what is wrong already is a person's to correct
-    text, changes = _edit_table(path.read_text(encoding="utf-8-sig"), table, index, values, remove)
+    old_text = (ladder.path / SETTINGS_FILE).read_text(encoding="utf-8-sig")
+    text, changes = _edit_table(old_text, table, index, values, remove)
     new = parse_settings(text, Path(SETTINGS_FILE))
     if not changes:
         return False
-    reason = "; ".join(changes)
-    new_names = {deadline.name: deadline.name for deadline in old.deadlines}  # by old ones; also of a removed one
-    if table == "deadlines" and index is not None and not remove:
+    new_names = {deadline.name: deadline.name for deadline in old.deadlines}
+    removed_name = None
+    if table == "deadlines" and index is not None and remove:
+        removed_name = old.deadlines[index].name
+    elif table == "deadlines" and index is not None:
         new_names[old.deadlines[index].name] = new.deadlines[index].name
-    removed = old.deadlines[index].name if table == "deadlines" and index is not None and remove else None
+    change = _SettingsChange(old, new, text, "; ".join(changes), new_names, removed_name)
 
-    def act(connection: Connection) -> None:
-        """Log the change and write the file, with the confirmation that the versions that count may change."""
+    def store_change(connection: Connection) -> None:
         _require_unchanged(ladder, sha256, text)
         if table == "baselines":
             _require_bots(connection, new)
-        before = list_counting_versions(connection, old)
-        _rename_deadlines(connection, new_names)
-        past = _list_newly_past_deadlines(old, new, ladder.clock())
-        notices = _list_notices(connection, old, new, past, reason)
-        if removed is not None:
-            notices += _describe_removal(connection, removed)
-        before = {(new_names[deadline], login): text for (deadline, login), text in before.items()}
-        # Versions that count at other new deadlines can still change.
-        compared = {*new_names.values(), *(deadline.name for deadline in past)}
-        after = {key: text for key, text in list_counting_versions(connection, new).items() if key[0] in compared}
-        require_confirmation(before, after, notices, confirmed)
-        store.log_action(connection, store.AuditEntry(actor, "configure", reason, ladder.clock()))
-        _replace_file(path, text)
+        _store_change(connection, ladder, change, actor, confirmed)
 
-    ladder.database.write(act)
+    ladder.database.write(store_change)
     return True
 
 
-def _require_unchanged(ladder: Ladder, sha256: str, written: str | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class _SettingsChange:
+    """A change of ladder.toml to `text`. reason: what changes, as the audit log shows it.
+
+    new_names: of all old deadlines, by old names; a removed one keeps its name. removed_name: of the removed deadline,
+    None without one.
+    """
+
+    old: LadderSettings
+    new: LadderSettings
+    text: str
+    reason: str
+    new_names: Mapping[str, str]
+    removed_name: str | None
+
+
+def _store_change(connection: Connection, ladder: Ladder, change: _SettingsChange, actor: str, confirmed: bool) -> None:
+    """Rename extensions, log a change and write the file.
+
+    Raises LadderError if a renamed deadline has released grades or the file can't be written; UnconfirmedError as
+    `change_settings` does, before the file is written.
+    """
+    old_versions = list_counting_versions(connection, change.old)
+    _rename_deadlines(connection, change.new_names)
+    past_deadlines = _list_newly_past_deadlines(change.old, change.new, ladder.clock())
+    notices = _list_notices(connection, change, past_deadlines)
+    # Versions that count at other new deadlines can still change.
+    names = {*change.new_names.values(), *(deadline.name for deadline in past_deadlines)}
+    new_versions = list_counting_versions(connection, change.new)
+    require_confirmation(
+        {(change.new_names[name], login): versions for (name, login), versions in old_versions.items()},
+        {(name, login): versions for (name, login), versions in new_versions.items() if name in names},
+        notices,
+        confirmed,
+    )
+    store.log_action(connection, store.AuditEntry(actor, "configure", change.reason, ladder.clock()))
+    _replace_file(ladder.path / SETTINGS_FILE, change.text)
+
+
+def _require_unchanged(ladder: Ladder, sha256: str, new_text: str | None = None) -> None:
     """Raise LadderError if ladder.toml has another hash than the one that a form was made from.
 
-    written: a text that it may also have, since a call whose commit had no answer is repeated.
+    new_text: a text that it may also have, since a call whose commit had no answer is repeated.
     """
-    allowed = {sha256} if written is None else {sha256, hashlib.sha256(written.encode()).hexdigest()}
+    allowed = {sha256} if new_text is None else {sha256, hashlib.sha256(new_text.encode()).hexdigest()}
     if hash_settings(ladder.path) not in allowed:
         raise LadderError(
             "another form or program changed the settings meanwhile.\nLoad the page again, and repeat your change."
@@ -210,17 +239,17 @@ def _edit_items(items: Any, table: str, index: int | None, values: Mapping[str, 
     """
     import tomlkit
 
-    if (index is None and values is None) or (index is not None and not 0 <= index < len(items)):
+    shapes = _list_tables()[table][0]["properties"]
+    if index is None and values is not None:
+        item = tomlkit.table()
+        changes = _set_values(table, item, shapes, values)
+        items.append(item)
+        return changes
+    if index is None or not 0 <= index < len(items):
         raise LadderError(_NO_ITEM)
     if values is None:
         return [f"{table}: removed {items.pop(index)['name']}"]
-    shapes = _list_tables()[table][0]["properties"]
-    if index is not None:
-        return _set_values(f'{table} "{items[index]["name"]}"', items[index], shapes, values)
-    item = tomlkit.table()
-    changes = _set_values(table, item, shapes, values)
-    items.append(item)
-    return changes
+    return _set_values(f'{table} "{items[index]["name"]}"', items[index], shapes, values)
 
 
 def _list_newly_past_deadlines(old: LadderSettings, new: LadderSettings, now: float) -> list[Deadline]:
@@ -229,26 +258,34 @@ def _list_newly_past_deadlines(old: LadderSettings, new: LadderSettings, now: fl
     return [deadline for deadline in new.deadlines if deadline.closes < now and deadline.closes not in old_ends]
 
 
-def _list_notices(
-    connection: Connection, old: LadderSettings, new: LadderSettings, past: Iterable[Deadline], change: str
-) -> list[str]:
-    """Return what staff must confirm. past: the deadlines that are newly over. change: of settings, as one text."""
-    notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
+def _list_notices(connection: Connection, change: _SettingsChange, past_deadlines: Iterable[Deadline]) -> list[str]:
+    """Return what staff must confirm, after the change of names. past_deadlines: those that are newly over."""
+    notices = [
+        describe_past_end(f"The deadline {deadline.name}", deadline.at.timestamp(), deadline)
+        for deadline in past_deadlines
+    ]
     has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
-    if has_grades and _changes_measurements(old, new):
-        what = describe_settings(change)
-        notices.append(f"Grades of all users, except released ones, are computed again: {what}")
+    if has_grades and _changes_measurements(change.old, change.new):
+        changes = describe_settings(change.reason)
+        notices.append(f"Grades of all users, except released ones, are computed again: {changes}")
+    logins = _list_users_without_extension(connection, change.old, change.new)
+    if logins:
+        notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
+    if change.removed_name is not None:
+        notices += _describe_removal(connection, change.removed_name)
+    return notices
+
+
+def _list_users_without_extension(connection: Connection, old: LadderSettings, new: LadderSettings) -> str:
+    """Return the logins of users whose extension of a deadline ends before the deadline's new time, as one text."""
     old_times = {deadline.at for deadline in old.deadlines}
-    moved = {deadline.name: deadline.at.timestamp() for deadline in new.deadlines if deadline.at not in old_times}
-    ended = {
+    new_times = {deadline.name: deadline.at.timestamp() for deadline in new.deadlines if deadline.at not in old_times}
+    users = {
         extension.user_id
         for extension in store.extensions_in_force(connection)
-        if (extension.extended_until or math.inf) <= moved.get(extension.deadline, 0)
+        if (extension.extended_until or math.inf) <= new_times.get(extension.deadline, 0)
     }
-    if ended:
-        logins = _list_logins(connection, ended)
-        notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
-    return notices
+    return _list_logins(connection, users)
 
 
 def _changes_measurements(old: LadderSettings, new: LadderSettings) -> bool:
@@ -265,13 +302,15 @@ def _list_logins(connection: Connection, ids: Collection[int]) -> str:
 def _describe_removal(connection: Connection, deadline: str) -> list[str]:
     """Return what a ladder keeps of a removed deadline, and doesn't use: its extensions and released grades."""
     extensions = store.extensions_in_force(connection)
-    logins = _list_logins(connection, {each.user_id for each in extensions if each.deadline == deadline})
-    releases = [each.name for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
+    users = {extension.user_id for extension in extensions if extension.deadline == deadline}
+    logins = _list_logins(connection, users)
+    releases = [release for release in store.all_releases(connection) if release.scope == ("deadline", deadline)]
     notices = []
     if logins:
         notices.append(f"Extensions don't apply any more: {logins}")
     if releases:
-        notices.append(f"Grades lose their tab for what was released as: {', '.join(releases)}")
+        names = ", ".join(release.name for release in releases)
+        notices.append(f"Grades lose their tab for what was released as: {names}")
     return notices
 
 
@@ -342,24 +381,28 @@ def describe_settings(reason: str) -> str:
 
 def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
     """Return the field of a setting by its JSON schema. bots: the choices of a setting that is a bot."""
-    kind = str(shape.get("format", shape["type"]))
-    if "enum" in shape:
+    text = _format_value(value)
+    kind, choices = str(shape.get("format", shape["type"])), tuple(shape.get("enum", ()))
+    if choices:
         kind = "choice"
     elif name == "beats":
-        kind = "bot"
-    is_number = kind in ("integer", "number")
+        kind, choices = "bot", tuple(dict.fromkeys(("", *bots, text)))
+    label = _make_label(name, shape)
+    help = shape["description"].replace("`", "").removeprefix(label).lstrip(",:;. ")
+    return SettingField(name, kind, label, help, text, choices, _list_attributes(name, shape, kind, optional))
+
+
+def _list_attributes(name: str, shape: Mapping[str, Any], kind: str, optional: bool) -> dict[str, object]:
+    """Return the attributes of the HTML input of a setting, as `SettingField` has them."""
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
+    is_number = kind in ("integer", "number")
     if not optional or (is_number and shape.get("default") is not None):  # empty isn't 0
         attributes["required"] = True
     if name == "name" and "pattern" in shape:
         attributes |= {"pattern": r"[A-Za-z0-9_\-]{1,40}", "title": "Letters, digits, - and _"}
     if is_number:
         attributes["step"] = 1 if kind == "integer" else "any"
-    text = _format_value(value)
-    choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
-    label = _make_label(name, shape)
-    help = shape["description"].replace("`", "").removeprefix(label).lstrip(",:;. ")
-    return SettingField(name, kind, label, help, text, choices, attributes)
+    return attributes
 
 
 def _format_value(value: Any) -> str:
@@ -377,11 +420,12 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
     """Set the values of a TOML table from a form, except unset ones that stay at their default.
 
     label: begins each of the changes, which are returned as texts. shapes: the JSON schema of each value. values: of
-    the form. Raises LadderError if one can't be parsed.
+    the form, which has no value for a box that isn't ticked. Raises LadderError if one can't be parsed.
     """
     changes = []
     for name, shape in shapes.items():
-        if name in LOCKED_KEYS or (name not in values and shape.get("type") != "boolean"):
+        is_in_form = name in values or shape.get("type") == "boolean"
+        if name in LOCKED_KEYS or not is_in_form:
             continue
         new = _parse_value(name, shape, values.get(name, "").strip(), values.get("zone", "").strip())
         old = section.get(name)
@@ -415,19 +459,27 @@ def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> A
             return text == "true"
         if not text:
             return None
-        if kind in ("integer", "number"):
-            return int(text) if kind == "integer" else float(text)
-        if kind == "date-time":
-            has_offset = re.fullmatch(r"[+-]\d\d:\d\d|Z", zone)
-            at = datetime.fromisoformat(text + (zone if has_offset else ""))
-            at = at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone or "UTC"))
-            return datetime.fromisoformat(at.isoformat(timespec="seconds"))  # with an offset, as TOML has it
-        return text
+        if kind == "integer":
+            return int(text)
+        if kind == "number":
+            return float(text)
+        return _parse_local_time(text, zone) if kind == "date-time" else text
     except (KeyError, OSError):  # a folder of zones is an OSError
         raise LadderError(f'zone: there is no time zone "{escape_control(zone)}".\nCorrect its name.') from None
     except ValueError:
-        what = {"integer": "a whole number", "number": "a number"}.get(kind or "", "a date with a time of day")
-        raise LadderError(f'{name}: "{escape_control(text)}" isn\'t {what}.\nCorrect this value.') from None
+        noun = {"integer": "a whole number", "number": "a number"}.get(kind or "", "a date with a time of day")
+        raise LadderError(f'{name}: "{escape_control(text)}" isn\'t {noun}.\nCorrect this value.') from None
+
+
+def _parse_local_time(text: str, zone: str) -> datetime:
+    """Return a time of a form with an offset, as TOML has it. zone: an offset or a name, "" for UTC.
+
+    Raises ValueError if the text is no time, KeyError or OSError if there is no such zone.
+    """
+    has_offset = re.fullmatch(r"[+-]\d\d:\d\d|Z", zone)
+    time = datetime.fromisoformat(text + (zone if has_offset else ""))
+    zoned_time = time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone or "UTC"))
+    return datetime.fromisoformat(zoned_time.isoformat(timespec="seconds"))
 
 
 def _replace_file(path: Path, text: str) -> None:
@@ -436,12 +488,13 @@ def _replace_file(path: Path, text: str) -> None:
     Raises LadderError if the file can't be written.
     """
     try:
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with open(number, "w", encoding="utf-8") as file:
-            file.write(text)
-            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            new_path = Path(folder, path.name)
+            with new_path.open("w", encoding="utf-8") as file:
+                file.write(text)
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new_path, path)
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None

@@ -11,7 +11,6 @@ starts one review in REVIEW_INTERVAL_S, and a version gets MAX_REVIEWS_PER_DAY.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -40,18 +39,22 @@ def _classify_failure(task: Task, problem: BaseException) -> tuple[store.Attempt
         return store.AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
     if isinstance(problem, WorkerRejectedError):
         return store.AttemptCost.NOTHING, describe_failure(problem)
-    lost = isinstance(problem, ExecutorLostError)
-    return store.AttemptCost.LOSS if lost else store.AttemptCost.ATTEMPT, describe_failure(problem)
+    if isinstance(problem, ExecutorLostError):
+        return store.AttemptCost.LOSS, describe_failure(problem)
+    return store.AttemptCost.ATTEMPT, describe_failure(problem)
 
 
 class TaskSource:
-    """The source of a runner's tasks. width: how many tasks run at a time. matches: the maximum number to start."""
+    """The source of a runner's tasks, which `arena.workers.drive_jobs` takes.
+
+    runner: its id. width: returns how many tasks run at a time. matches: the maximum to start, None for no limit.
+    """
 
     def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
         self._ladder = ladder
         self._runner = runner
         self._width = width
-        self._left = matches
+        self._matches_left = matches
         self._rounds = RoundQueue(ladder)
         self._running: dict[Task, None] = {}
         self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
@@ -71,7 +74,7 @@ class TaskSource:
     @property
     def exhausted(self) -> bool:
         """Return whether the maximum number of matches has been started."""
-        return self._left == 0
+        return self._matches_left == 0
 
     @property
     def empty(self) -> bool:
@@ -92,13 +95,10 @@ class TaskSource:
             return self._start(self._retries.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
             return None
-        checks = sum(task.is_check for task in self._running if task is not self._unsaved)
-        may_check = checks < max(1, self._width() // 2) and (self._width() > 1 or self._next == "check")
-        task = self._claim_check() if may_check else None
-        if task is None:
-            task = self._claim_match()
-        if task is None and not may_check:
-            task = self._claim_check()
+        if self._prefers_check():
+            task = self._claim_check() or self._claim_match()
+        else:
+            task = self._claim_match() or self._claim_check()
         self._empty = task is None
         if task is None:
             self._not_before = time.monotonic() + _POLL_S
@@ -106,10 +106,18 @@ class TaskSource:
         self._next = "match" if task.is_check else "check"
         return self._start(task)
 
+    def _prefers_check(self) -> bool:
+        """Return whether a check comes before a match: while checks use less than half, and by turns at width 1."""
+        width = self._width()
+        checks = sum(task.is_check for task in self._running if task is not self._unsaved)
+        return checks < max(1, width // 2) and (width > 1 or self._next == "check")
+
     def failed(self, task: Task, problem: BaseException) -> bool:
         """Release a failed task; return whether it is abandoned. A rejection by a worker doesn't count as an attempt.
 
-        `news` yields an event for it, unless the task isn't leased to this runner any more. A review isn't repeated.
+        `news` yields an event for it, unless the task isn't leased to this runner any more. A review isn't repeated. A
+        match whose worker lacked archives is the next task, with these. Raises DatabaseError if the database can't be
+        reached.
         """
         self._running.pop(task, None)
         self._empty = False
@@ -124,30 +132,32 @@ class TaskSource:
     def _record_failure(self, task: Task, problem: BaseException) -> bool:
         """Release a match or check whose attempt failed, and note the event; return whether it is abandoned."""
         self._not_before = time.monotonic() + _PAUSE_S
-        if task.is_match and self._left is not None:
-            self._left += 1
+        if task.is_match and self._matches_left is not None:
+            self._matches_left += 1
         cost, reason = _classify_failure(task, problem)
-        died = isinstance(problem, WorkerDiedError)
-        abandoned = self._ladder.database.write(lambda connection: self._release(connection, task, cost, reason, died))
-        if cost in (store.AttemptCost.ATTEMPT, store.AttemptCost.ALL) and abandoned is not None:
-            self._news.append(AttemptFailed(task.id, task.is_check, reason, abandoned))
+        worker_died = isinstance(problem, WorkerDiedError)
+        is_abandoned = self._ladder.database.write(
+            lambda connection: self._release(connection, task, cost, reason, worker_died)
+        )
+        if cost in (store.AttemptCost.ATTEMPT, store.AttemptCost.ALL) and is_abandoned is not None:
+            self._news.append(AttemptFailed(task.id, task.is_check, reason, is_abandoned))
         elif cost is store.AttemptCost.NOTHING:
             self._news.append(WorkerRefused(reason))
-        return bool(abandoned)
+        return bool(is_abandoned)
 
     def _release(
-        self, connection: Connection, task: Task, cost: store.AttemptCost, reason: str, died: bool
+        self, connection: Connection, task: Task, cost: store.AttemptCost, reason: str, worker_died: bool
     ) -> bool | None:
         """Release a failed task; return whether it is abandoned, None if it isn't leased to this runner any more."""
-        shown, now = hide_folders(reason), self._ladder.clock()  # authors read the reason
+        public_reason, now = hide_folders(reason), self._ladder.clock()  # authors read the reason
         if not task.is_check:
             return store.record_failed_attempt(
-                connection, task.id, self._runner, shown, timestamp=now, cost=cost, worker_died=died
+                connection, task.id, self._runner, public_reason, timestamp=now, cost=cost, worker_died=worker_died
             )
-        abandoned = store.release_check(connection, task.id, self._runner, shown, now, cost)
-        if abandoned:
+        is_abandoned = store.release_check(connection, task.id, self._runner, public_reason, now, cost)
+        if is_abandoned:
             store.cancel_queued_matches(connection, "its check was abandoned", now, task.id, (store.QUALIFYING,))
-        return abandoned
+        return is_abandoned
 
     def news(self) -> Iterator[RunnerEvent]:
         """Yield and remove the events of failed tasks."""
@@ -178,23 +188,25 @@ class TaskSource:
     def _claim_match(self) -> Task | None:
         """Lease the next match in the queue, else a review, else a match of a new round; None if nothing is to play."""
         task = None if self.exhausted else self._ladder.database.write(self._lease_match_or_review)
-        if task is not None and task.is_match and self._left is not None:
-            self._left -= 1
+        if task is not None and task.is_match and self._matches_left is not None:
+            self._matches_left -= 1
         return task
 
     def _lease_match_or_review(self, connection: Connection) -> Task | None:
-        holding = [task.id for task in (*self._running, *self._retries) if not task.is_check]
+        """Do `_claim_match` in a transaction."""
         plays_rated = self.rated and not store.is_frozen(connection)
+        task = self._lease_match(connection, plays_rated)
+        if task is None and self.rated and time.monotonic() >= self._next_review:
+            task = self._claim_review(connection)
+        if task is None and plays_rated and self._rounds.queue_next(connection):
+            task = self._lease_match(connection, plays_rated)
+        return task
+
+    def _lease_match(self, connection: Connection, plays_rated: bool) -> Task | None:
+        """Lease the next match in the queue, None if it is empty. plays_rated: whether rated matches may start."""
+        held_matches = [task.id for task in (*self._running, *self._retries) if not task.is_check]
         kinds = (store.CHALLENGE, store.FINAL, store.RATED) if plays_rated else (store.CHALLENGE, store.FINAL)
-        claim = partial(store.claim_match, connection, self._runner, holding, self._ladder.clock(), kinds)
-        match = claim()
-        if match is None:
-            may_review = self.rated and time.monotonic() >= self._next_review
-            review = self._claim_review(connection) if may_review else None
-            if review is not None:
-                return review
-            if plays_rated and self._rounds.queue_next(connection):
-                match = claim()
+        match = store.claim_match(connection, self._runner, held_matches, self._ladder.clock(), kinds)
         return None if match is None else self._make_match_task(connection, match)
 
     def _make_match_task(self, connection: Connection, match: store.QueuedMatch) -> Task:
@@ -204,20 +216,22 @@ class TaskSource:
         return Task(match.id, WorkItem(Job(spec, bots, self._ladder.play.sandbox)))
 
     def _claim_review(self, connection: Connection) -> Task | None:
+        """Note that a lost game is reviewed; return the task, None if a check waits or no game is to review."""
         now = self._ladder.clock()
         if store.count_queued_checks(connection):
             return None
-        claimed = store.claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
-        if claimed is None:
+        claimed_game = store.claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
+        if claimed_game is None:
             return None
         self._next_review = time.monotonic() + REVIEW_INTERVAL_S
-        version, match = claimed
+        version, match = claimed_game
         return Task(match, ReviewJob(version.id, version.version_ref, store.find_record(connection, match) or ""))
 
     def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
-        lacking = [bot for bot in item.job.bots if bot.digest in digests]
+        """Return the bots of a match that have one of these digests, with their archives."""
+        bots = [bot for bot in item.job.bots if bot.digest in digests]
         return self._ladder.database.read_with_retry(
-            lambda connection: tuple((bot, store.get_archive(connection, bot.digest, bot.file)) for bot in lacking)
+            lambda connection: tuple((bot, store.get_archive(connection, bot.digest, bot.file)) for bot in bots)
         )
 
     # --- checks
@@ -227,14 +241,14 @@ class TaskSource:
         return self._ladder.database.write(self._lease_check)
 
     def _lease_check(self, connection: Connection) -> Task | None:
-        """Lease a version, and queue a new qualifying match if the reference bots have changed since."""
+        """Do `_claim_check` in a transaction, and queue a new qualifying match if the reference bots have changed."""
         ladder, now = self._ladder, self._ladder.clock()
-        holding = [task.id for task in self._running if task.is_check]
-        version = store.claim_check(connection, self._runner, holding, now)
+        held_versions = [task.id for task in self._running if task.is_check]
+        version = store.claim_check(connection, self._runner, held_versions, now)
         if version is None:
             return None
         references = choose_references(connection, version, ladder.play.seats)
-        table = [version.id, *(each.id for each in references)]
+        table = [version.id, *(reference.id for reference in references)]
         match = store.find_qualifying_match(connection, table)
         if match is None:
             reason = "the reference bots changed"
@@ -245,8 +259,8 @@ class TaskSource:
 
 def describe_failure(problem: BaseException) -> str:
     """Return in one line the reason why a task failed; exceptions of unexpected types are reported as defects."""
-    ours = isinstance(problem, (ArenaError, ExecutorLostError, WorkerRejectedError, MissingBotsError, WorkerDiedError))
-    return escape_control(str(problem) if ours else f"defect: {problem!r}")
+    expected_types = (ArenaError, ExecutorLostError, WorkerRejectedError, MissingBotsError, WorkerDiedError)
+    return escape_control(str(problem) if isinstance(problem, expected_types) else f"defect: {problem!r}")
 
 
 def make_portable_bot(version: store.Version) -> PortableBot:
@@ -260,8 +274,12 @@ def make_portable_bot(version: store.Version) -> PortableBot:
 
 def choose_references(connection: Connection, version: store.Version, seats: int) -> list[store.Version]:
     """Return the opponents of a version's qualifying match: active reference bots, at most seats - 1."""
-    playing = [each for each in store.active_versions(connection) if each.is_reference and each.bot != version.bot]
-    return playing[: seats - 1]
+    references = [
+        reference
+        for reference in store.active_versions(connection)
+        if reference.is_reference and reference.bot != version.bot
+    ]
+    return references[: seats - 1]
 
 
 def make_check_job(

@@ -17,16 +17,15 @@ from ladder.settings import LadderError
 
 @transaction
 def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> None:
-    """Create a team with this user as its first member.
+    """Create a team with this user as its first member; a user who is in a team of this name may repeat it.
 
-    Raises LadderError if the team exists, or users can't form teams.
+    Raises LadderError if the team exists, users can't form teams, or the user is staff or can't leave another team.
     """
-    _max_members(ladder)
-    own = users.current_memberships(connection).get(login)
-    others = {
-        each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team
-    }
-    if name.strip().casefold() in others:
+    _require_max_members(ladder)
+    membership = users.current_memberships(connection).get(login)
+    own_team = None if membership is None else membership.team
+    team_names = {row.team.casefold() for row in store.list_memberships(connection) if row.team != own_team}
+    if name.strip().casefold() in team_names:
         raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
     _join(ladder, connection, login, name, users.FORMED)
 
@@ -34,24 +33,24 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
 def leave_own_team(ladder: Ladder, login: str) -> None:
     """Remove a user from the team that the user formed. Raises LadderError if it has other members."""
 
-    def act(connection: Connection) -> None:
+    def leave(connection: Connection) -> None:
         user = get_acting_user(connection, login)
         if not may_change_team(connection, user):
             raise LadderError("You can't leave this team yourself.\nAsk the staff.")
         users.leave_current_team(connection, user, login, "left by themselves", ladder.clock())
 
-    ladder.database.write(act)
+    ladder.database.write(leave)
 
 
 def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:
-    """Create an invitation to the user's team. Raises LadderError for a user without a team."""
-    _max_members(ladder)
+    """Create an invitation to the user's team. Raises LadderError for a user without a team, or if users form none."""
+    _require_max_members(ladder)
 
-    def check(connection: Connection, user: store.User) -> None:
+    def require_team(connection: Connection, user: store.User) -> None:
         if user.login not in users.current_memberships(connection):
             raise LadderError("You are in no team.\nForm one first.")
 
-    return users.issue_secret(ladder, login, store.TEAM, login, store.TEAM, check=check)
+    return users.issue_secret(ladder, login, store.TEAM, login, store.TEAM, check=require_team)
 
 
 def preview_invitation(ladder: Ladder, login: str, secret: str) -> tuple[str, list[str]]:
@@ -62,11 +61,13 @@ def preview_invitation(ladder: Ladder, login: str, secret: str) -> tuple[str, li
 
     def read(connection: Connection) -> tuple[str, list[str]]:
         inviter = _get_inviter(ladder, connection, secret)
-        own = users.current_memberships(connection).get(login)
-        if own is not None and own.team == inviter.team:
-            raise LadderError(f"you are in the team {escape_control(own.team)} already.\nSend the link to others.")
+        membership = users.current_memberships(connection).get(login)
+        if membership is not None and membership.team == inviter.team:
+            raise LadderError(
+                f"you are in the team {escape_control(membership.team)} already.\nSend the link to others."
+            )
         _require_place(ladder, connection, login, inviter.team)
-        return inviter.team, [bot.name for bot in _surplus_bots(connection, ladder, login, inviter)]
+        return inviter.team, [bot.name for bot in _list_surplus_bots(connection, ladder, login, inviter)]
 
     return ladder.database.read_with_retry(read)
 
@@ -78,61 +79,72 @@ def accept_invitation(connection: Connection, ladder: Ladder, login: str, secret
     Raises LadderError if the invitation isn't valid, the team is full, or the user is staff or in another team.
     """
     inviter = _get_inviter(ladder, connection, secret)
-    surplus = _surplus_bots(connection, ladder, login, inviter)
+    surplus_bots = _list_surplus_bots(connection, ladder, login, inviter)
     _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
-    bot_quotas.disable_surplus_bots(ladder, connection, surplus, login)
+    bot_quotas.disable_surplus_bots(ladder, connection, surplus_bots, login)
 
 
-def _surplus_bots(
+def _list_surplus_bots(
     connection: Connection, ladder: Ladder, login: str, inviter: store.Membership
 ) -> list[store.BotRecord]:
+    """Return the user's bots that exceed the quota of the inviter's team once the user is in it."""
     party = store.get_party(connection, get_user(connection, inviter.login))
     return bot_quotas.list_surplus_bots(ladder, connection, [get_user(connection, login).id], party)
 
 
 def _require_place(ladder: Ladder, connection: Connection, login: str, team: str) -> None:
     """Raise LadderError if a team is full, or the user is staff or can't leave another team."""
-    most = _max_members(ladder)
-    if sum(each.team == team for each in users.current_memberships(connection).values()) >= most:
-        raise LadderError(f"the team {escape_control(team)} is full: {format_count(most, 'member')}.\nForm another.")
+    max_members, memberships = _require_max_members(ladder), users.current_memberships(connection)
+    if sum(membership.team == team for membership in memberships.values()) >= max_members:
+        members = format_count(max_members, "member")
+        raise LadderError(f"the team {escape_control(team)} is full: {members}.\nForm another.")
     user = get_acting_user(connection, login)
     if user.staff:
         raise LadderError("staff can't join a team.\nOpen the link as a student.")
-    own = users.current_memberships(connection).get(user.login)
-    if own is not None and own.team != team and not may_change_team(connection, user):
+    own_membership = memberships.get(user.login)
+    is_elsewhere = own_membership is not None and own_membership.team != team
+    if is_elsewhere and not may_change_team(connection, user):
         raise LadderError("You are in a team already.\nAsk the staff to change it.")
 
 
 def may_change_team(connection: Connection, user: store.User) -> bool:
     """Return whether a user is no staff, and is in no team, or formed the own team and is its only member."""
-    own = users.current_memberships(connection).get(user.login)
-    if own is None:
+    memberships = users.current_memberships(connection)
+    membership = memberships.get(user.login)
+    if membership is None:
         return not user.staff
     entries = store.list_audit_entries(connection, user_id=user.id, actions=("team",))
-    members = [each for each in users.current_memberships(connection).values() if each.team == own.team]
-    formed = [each.reason for each in entries[-1:]] == [f"joined {own.team}: {users.FORMED}"]
-    return formed and len(members) == 1 and not user.staff
+    members = [row for row in memberships.values() if row.team == membership.team]
+    has_formed_team = [entry.reason for entry in entries[-1:]] == [f"joined {membership.team}: {users.FORMED}"]
+    return has_formed_team and len(members) == 1 and not user.staff
 
 
 def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:
+    """Move a user into a team, from the one that the user formed, if any. Raises LadderError as `_require_place`."""
     _require_place(ladder, connection, login, team)
     user, now = get_acting_user(connection, login), ladder.clock()
-    own = users.current_memberships(connection).get(user.login)
-    if own is not None and own.team != team:
+    membership = users.current_memberships(connection).get(user.login)
+    if membership is not None and membership.team != team:
         users.leave_current_team(connection, user, user.login, reason, now)
     users.add_members(connection, [(user, team)], user.login, reason=reason, move=False, now=now, since=None)
 
 
 def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> store.Membership:
-    entry = store.find_credential(connection, users.hash_secret(secret.strip().rpartition("invitation=")[2]))
-    member = None if entry is None else users.current_memberships(connection).get(entry.login)
-    if entry is None or entry.kind != store.TEAM or not entry.is_valid(ladder.clock()) or member is None:
-        raise LadderError("This invitation is unknown or has expired.\nAsk a member of the team for another one.")
-    return member
+    """Return the current membership of an invitation's creator. secret: the invitation's, or its link.
+
+    Raises LadderError if the invitation is unknown, has expired or was revoked, or its creator is in no team any more.
+    """
+    credential = store.find_credential(connection, users.hash_secret(secret.strip().rpartition("invitation=")[2]))
+    if credential is not None and credential.kind == store.TEAM and credential.is_valid(ladder.clock()):
+        membership = users.current_memberships(connection).get(credential.login)
+        if membership is not None:
+            return membership
+    raise LadderError("This invitation is unknown or has expired.\nAsk a member of the team for another one.")
 
 
-def _max_members(ladder: Ladder) -> int:
-    most = ladder.settings.quotas.max_team_members
-    if not most:
+def _require_max_members(ladder: Ladder) -> int:
+    """Return the maximum number of members of a team. Raises LadderError if users can't form teams."""
+    max_members = ladder.settings.quotas.max_team_members
+    if not max_members:
         raise LadderError("only the staff forms teams here.\nAsk the staff.")
-    return most
+    return max_members

@@ -44,53 +44,63 @@ def upgrade_ladder(
     """
     url = resolve_database_url(read_settings(folder).database, folder)
     with closing(store.Database(url, patience_s=10, application=application)) as database:
-        before, steps = database.read_with_retry(store.list_upgrades)
-        done = LadderUpgrade(before, store.NEWEST_REVISION, tuple(steps), None)
+        revision, steps = database.read_with_retry(store.list_upgrades)
+        upgrade = LadderUpgrade(revision, store.NEWEST_REVISION, tuple(steps), None)
         if not steps:
             report(f"{folder} has the newest schema, {store.NEWEST_REVISION}: there is nothing to do")
-            return done
+            return upgrade
         file = backup or folder / f"before-{store.NEWEST_REVISION}-{datetime.now():%Y%m%d-%H%M%S}.tar"
-        report(f"to do: back up {folder} to {file}; then change the schema of its database from {before}:")
+        report(f"to do: back up {folder} to {file}; then change the schema of its database from {revision}:")
         for step in steps:
             report(f"  {step.revision}: {step.title}")
         if dry_run:
-            return done
+            return upgrade
         _require_alone(database, report, silent_s)
         size = write_database_backup(database, folder, file)
         report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
         report(f"  arena ladder restore {file} NEW-FOLDER")
         store.upgrade_schema(database)
         report(f"upgraded {folder} to schema {store.NEWEST_REVISION}; start its processes again")
-        return replace(done, backup=BackupFile(str(file), size))
+        return replace(upgrade, backup=BackupFile(str(file), size))
 
 
 def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
     """Raise LadderError if another process uses the ladder. It waits `silent_s` for heartbeats from other machines."""
-    before: dict[str, int] = {}  # the first seen heartbeats, by runner
-    until = time.monotonic() + silent_s
+    first_heartbeats: dict[str, int] = {}  # that this process has read, by runner
+    deadline = time.monotonic() + silent_s
     while True:
-        live, connections = database.read_with_retry(lambda connection: _list_users(connection, database.application))
-        first = {runner.id: before.get(runner.id, runner.heartbeat) for runner in live}
-        beating = [each for each in live if store.is_on_this_machine(each) or each.heartbeat != first[each.id]]
-        if beating or connections:
-            names = [*map(_describe, beating), *connections]
+        runners, connections = database.read_with_retry(
+            lambda connection: _list_users(connection, database.application)
+        )
+        is_first_look = not first_heartbeats
+        first_heartbeats = {runner.id: runner.heartbeat for runner in runners} | first_heartbeats
+        live = [
+            runner
+            for runner in runners
+            if store.is_on_this_machine(runner) or runner.heartbeat != first_heartbeats[runner.id]
+        ]
+        if live or connections:
+            names = [*map(_describe, live), *connections]
             raise LadderError(
                 f"other processes use the ladder: {'; '.join(names)}.\nStop them, and repeat the command."
             )
-        if not live or time.monotonic() > until:
+        if not runners or time.monotonic() > deadline:
             return
-        if not before:  # they are on other machines
-            report(f"waiting up to {silent_s:g} s for a heartbeat of {'; '.join(map(_describe, live))}")
-        before |= first
+        if is_first_look:  # they are on other machines
+            report(f"waiting up to {silent_s:g} s for a heartbeat of {'; '.join(map(_describe, runners))}")
         time.sleep(_POLL_S)
 
 
-def _list_users(connection: Connection, own: str) -> tuple[list[store.RunnerRecord], list[str]]:
-    """Return the runners and table servers that may be alive, and the other connections of arena's commands."""
-    listed = [*store.list_live_runners(connection), *store.list_live_runners(connection, table_servers=True)]
-    return [runner for runner in listed if not store.has_process_ended(runner)], store.list_connections(connection, own)
+def _list_users(connection: Connection, application: str) -> tuple[list[store.RunnerRecord], list[str]]:
+    """Return the runners and table servers that may be alive, and other connections of arena's commands, as texts.
+
+    application: PostgreSQL's name of the connections of this process.
+    """
+    runners = [*store.list_live_runners(connection), *store.list_live_runners(connection, table_servers=True)]
+    live_runners = [runner for runner in runners if not store.has_process_ended(runner)]
+    return live_runners, store.list_connections(connection, application)
 
 
 def _describe(runner: store.RunnerRecord) -> str:
-    what = "runner" if runner.port is None else "table server"
-    return f"{what} {runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}"
+    noun = "runner" if runner.port is None else "table server"
+    return f"{noun} {runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}"

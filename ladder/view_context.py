@@ -47,8 +47,8 @@ class ViewContext:
     @cached_property
     def freeze_reason(self) -> str | None:
         """That and why the ladder is frozen; None if it isn't."""
-        frozen = find_freeze_entry(self.connection)
-        return None if frozen is None else f"The ladder is frozen ({frozen.reason}): {FROZEN}"
+        entry = find_freeze_entry(self.connection)
+        return None if entry is None else f"The ladder is frozen ({entry.reason}): {FROZEN}"
 
     @cached_property
     def rated_stall_reason(self) -> str | None:
@@ -67,9 +67,10 @@ def paginate(
 ) -> tuple[Sequence[T], str | None]:
     """Return up to `limit` rows after the one named `after`, and the cursor of the next page, None at the end.
 
-    Without a row of this name the page starts with the first row.
+    name: returns a row's name. Without a row named `after` the page starts with the first row. limit: None for no end.
     """
     names = list(map(name, rows))
     start = names.index(after) + 1 if after in names else 0
-    part = rows[start:][:limit]
-    return part, name(part[-1]) if part and start + len(part) < len(rows) else None
+    page = rows[start:][:limit]
+    has_next_page = bool(page) and start + len(page) < len(rows)
+    return page, name(page[-1]) if has_next_page else None

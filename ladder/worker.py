@@ -108,7 +108,7 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():
         cleanup_all_stale()
-    began = time.monotonic()
+    start = time.monotonic()
     scratch: Path | None = None
     try:
         with scratch_folder() as folder:
@@ -120,7 +120,7 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
         raise referee.ArenaError(str(error)) from error
     except OutOfSpaceError as error:
         raise WorkerRejectedError(str(error)) from error
-    return replace(check, seconds=time.monotonic() - began)
+    return replace(check, seconds=time.monotonic() - start)
 
 
 class _VersionCheck:
@@ -135,15 +135,15 @@ class _VersionCheck:
     def run(self) -> VersionCheckResult:
         """Check the version, and let it play its qualifying match if it has passed so far."""
         path = self.unpack_archive()
+        loaded = self.check(path)
+        language = None if loaded is None else bots.language_of(loaded)
         bot, built, played = None, None, None
-        checked = self.check(path)
-        language = None if checked is None else bots.language_of(checked)
-        if checked is not None and self.passed:
-            bot = bots.make_portable(replace(checked, name=self.job.name), self.programs)
-            archive = self.job.archive if checked.build is None and checked.path == path else self.pack_build(checked)
-            if archive is not None:
-                built = None if archive is self.job.archive else archive
-                played = self.qualify(bot, archive, checked)
+        if loaded is not None and self.passed:
+            bot = bots.make_portable(replace(loaded, name=self.job.name), self.programs)
+            is_as_submitted = loaded.build is None and loaded.path == path
+            built = None if is_as_submitted else self.pack_build(loaded)
+            if self.passed:
+                played = self.qualify(bot, self.job.archive if built is None else built, loaded)
         return VersionCheckResult(tuple(self.steps), self.passed, bot, built, played, 0.0, language)
 
     @property
@@ -162,9 +162,9 @@ class _VersionCheck:
         self.steps.append(step)
         report_progress(replace(step, log=b""))
 
-    def report_begin(self, what: str, text: str) -> None:
+    def report_begin(self, check: str, text: str) -> None:
         """Report the beginning of the next step, which takes long."""
-        report_progress(checks.CheckStep(what, checks.Severity.NOW, text, number=len(self.steps) + 1))
+        report_progress(checks.CheckStep(check, checks.Severity.NOW, text, number=len(self.steps) + 1))
 
     def unpack_archive(self) -> Path:
         """Write the version's files, and return the path of its file or folder.
@@ -181,12 +181,15 @@ class _VersionCheck:
         return path
 
     def check(self, path: Path) -> bots.Bot | None:
-        """Run the steps of `arena check`; return the loaded and built bot, None if that failed."""
-        work, boxes = self.scratch / "@check", self.scratch / "@boxes"  # bot names have no "@"
-        work.mkdir()
-        boxes.mkdir()
-        with closing(make_sandbox(self.job.choice, boxes)) as sandbox:
-            check = checks.BotCheck(self.make_check_settings(sandbox, work))
+        """Run the steps of `arena check`; return the loaded and built bot, None if that failed.
+
+        Raises OSError and SandboxError for a failure of the machine; one that the bot's files cause is a failed step.
+        """
+        work_folder, box_folder = self.scratch / "@check", self.scratch / "@boxes"  # bot names have no "@"
+        work_folder.mkdir()
+        box_folder.mkdir()
+        with closing(make_sandbox(self.job.choice, box_folder)) as sandbox:
+            check = checks.BotCheck(self.make_check_settings(sandbox, work_folder))
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
                     if step.severity is checks.Severity.NOW:
@@ -201,16 +204,16 @@ class _VersionCheck:
                 self.add_step(checks.CheckStep(check.step, checks.Severity.FAIL, text, advice=advice))
         return getattr(check, "bot", None)
 
-    def make_check_settings(self, sandbox: Sandbox, work: Path) -> checks.CheckSettings:
+    def make_check_settings(self, sandbox: Sandbox, work_folder: Path) -> checks.CheckSettings:
         """Return the settings of `arena check`, with the ladder's times, but no less than other matches need.
 
-        work: an empty folder for the check's files.
+        work_folder: an empty one for the check's files.
         """
         job, timing = self.job, self.job.settings.timing
         return checks.CheckSettings(
             sandbox=sandbox,
             choice=job.choice,
-            scratch=work,
+            scratch=work_folder,
             match_settings=job.settings,
             rules=(job.settings.rules,),
             hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
@@ -226,24 +229,30 @@ class _VersionCheck:
         )
 
     def pack_build(self, bot: bots.Bot) -> bytes | None:
-        """Return the archive of the built files; None, after adding a failed step, if they can't be stored."""
+        """Return the archive of the built files; None, after adding a failed step, if they can't be stored.
+
+        Raises OSError if the files can't be read.
+        """
         archive = io.BytesIO()
         try:
             size = sum(path.lstat().st_size for path in bot.path.rglob("*"))
             if size <= bots.MAX_UNPACKED_BYTES:
                 bots.pack(bot.path, archive)
                 return archive.getvalue()
-            what = f"the build created {size >> 20} MB, more than the allowed {bots.MAX_UNPACKED_BYTES >> 20} MB"
+            problem = f"the build created {size >> 20} MB, more than the allowed {bots.MAX_UNPACKED_BYTES >> 20} MB"
         except bots.BotError as error:
-            what = str(error).partition("\n")[0]
-        help = "make the build remove files that the bot doesn't need, such as object files and caches"
-        self.add_step(checks.CheckStep("build kept", checks.Severity.FAIL, what, advice=help))
+            problem = str(error).partition("\n")[0]
+        advice = "make the build remove files that the bot doesn't need, such as object files and caches"
+        self.add_step(checks.CheckStep("build kept", checks.Severity.FAIL, problem, advice=advice))
         return None
 
     # -- the qualifying match
 
-    def qualify(self, bot: bots.PortableBot, archive: bytes, checked: bots.Bot) -> referee.PlayedMatch:
-        """Play one match against the reference bots, and add its step."""
+    def qualify(self, bot: bots.PortableBot, archive: bytes, loaded: bots.Bot) -> referee.PlayedMatch:
+        """Play one match against the reference bots, and add its step.
+
+        archive: of the files that play. loaded: the bot on this machine. Raises ArenaError if the match isn't played.
+        """
         job = self.job
         opponents = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
         folder = self.scratch / "@cache"
@@ -251,49 +260,39 @@ class _VersionCheck:
         cache = bots.BotCache(folder)
         for cached_bot, files in ((bot, archive), *opponents):
             cache.put(cached_bot, io.BytesIO(files))
-        table = [bot]
-        for slot, (opponent, _) in enumerate(opponents, 1):
-            if any(opponent.name == other.name for other in table):
-                opponent = replace(opponent, name=f"{opponent.name} ({slot})")
-            table.append(opponent)
+        table = _name_differently([bot, *(opponent for opponent, _ in opponents)])
         names = tuple(player.name for player in table)
-        rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
-        spec = referee.MatchSpec(job.match, job.key, names, rows, job.settings)
-        self.report_begin("qualifying match", f"{format_count(len(rows), 'game')} against {', '.join(names[1:])}")
+        seatings = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
+        spec = referee.MatchSpec(job.match, job.key, names, seatings, job.settings)
+        self.report_begin("qualifying match", f"{format_count(len(seatings), 'game')} against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
-            played = worker.play(Job(spec, tuple(table), job.choice)).match
-        self.add_step(self.describe_match(played, names, checked))
+            played = worker.play(Job(spec, table, job.choice)).match
+        self.add_step(self.describe_match(played, names, loaded))
         return played
 
-    def describe_match(
-        self, played: referee.PlayedMatch, names: tuple[str, ...], checked: bots.Bot
-    ) -> checks.CheckStep:
-        """Return the step of the match: its result, and the version's first fault with its sample."""
+    def describe_match(self, played: referee.PlayedMatch, names: tuple[str, ...], loaded: bots.Bot) -> checks.CheckStep:
+        """Return the step of the match: its result, and the version's first fault with its sample.
+
+        names: of the bots at the table, the version's first.
+        """
         record = referee.read_record(played.record)
-        games = format_count(len(record.games), "game")
-        won = sum(result.winner == result.seats.index(names[0]) for result in played.results)
-        text = f"{games} against {', '.join(names[1:])}: won {won}"
+        wins = sum(result.winner == result.seats.index(names[0]) for result in played.results)
+        text = f"{format_count(len(record.games), 'game')} against {', '.join(names[1:])}: won {wins}"
         faults_by_game = _faults_by_game(record)
         if not faults_by_game:
             return checks.CheckStep("qualifying match", checks.Severity.OK, f"{text}, without a fault")
-        faults = list(chain.from_iterable(faults_by_game.values()))
-        sample = next(
-            (each for each in played.fault_samples if (each.bot, each.code) == (names[0], faults[0].code)), None
-        )
+        fault = next(iter(faults_by_game.values()))[0]
+        samples = (sample for sample in played.fault_samples if (sample.bot, sample.code) == (names[0], fault.code))
+        sample = next(samples, None)
         logs = (data.replace(f"{self.scratch}/".encode(), b"") for bot, _, data in played.logs if bot == names[0])
         stderr = _last_lines(logs)
-        help = self.diagnose(faults[0], sample, stderr, checked)
-        forfeited = sum(any(map(_is_forfeit, game_faults)) for game_faults in faults_by_game.values())
-        if forfeited:
-            text = f"the bot forfeited {forfeited} of {games}"
-        else:
-            count = sum(fault.count for fault in faults if not referee.FAULTS[fault.code].is_consequence)
-            text = f"{text}, with faults: {count}"
+        diagnosis = self.diagnose(fault, sample, stderr, loaded)
+        severity, fault_text = _summarize_faults(faults_by_game, len(record.games), text)
         return checks.CheckStep(
             "qualifying match",
-            checks.Severity.FAIL if forfeited else checks.Severity.NOTE,
-            f"{text}; {help.message}",
-            advice=help.advice,
+            severity,
+            f"{fault_text}; {diagnosis.message}",
+            advice=diagnosis.advice,
             sent=None if sample is None else sample.sent,
             received=None if sample is None else sample.got,
             stderr=stderr,
@@ -304,21 +303,41 @@ class _VersionCheck:
         fault: referee.Fault,
         sample: referee.StoredFaultSample | None,
         stderr: tuple[bytes, ...],
-        checked: bots.Bot,
+        loaded: bots.Bot,
     ) -> checks.Diagnosis:
-        """Return the help for a fault of the match. stderr: the last lines that the bot wrote."""
+        """Return the help for a fault of the match. sample: None if none is stored. stderr: the bot's last lines."""
         context = checks.FaultContext(
             fault.code,
             fault.detail,
             stderr=b"\n".join(stderr),
             sandbox=self.job.choice.name,
-            argv=checked.argv,
-            is_single_file=checked.path.is_file(),
+            argv=loaded.argv,
+            is_single_file=loaded.path.is_file(),
         )
         if sample is not None:
             facts = referee.Facts(**dict(sample.facts))
             context = replace(context, sent=sample.sent, received=sample.got, facts=facts)
         return checks.diagnose_fault(context)
+
+
+def _name_differently(table: list[bots.PortableBot]) -> tuple[bots.PortableBot, ...]:
+    """Return the bots of a table in which a bot whose name an earlier one has gets its slot behind its name."""
+    named_bots: list[bots.PortableBot] = []
+    for slot, bot in enumerate(table):
+        is_taken = any(bot.name == named_bot.name for named_bot in named_bots)
+        named_bots.append(replace(bot, name=f"{bot.name} ({slot})") if is_taken else bot)
+    return tuple(named_bots)
+
+
+def _summarize_faults(
+    faults_by_game: dict[int, list[referee.Fault]], games: int, text: str
+) -> tuple[checks.Severity, str]:
+    """Return how severe a version's faults are, and what its step says: `text` with their number, or its forfeits."""
+    forfeits = sum(any(map(_is_forfeit, faults)) for faults in faults_by_game.values())
+    if forfeits:
+        return checks.Severity.FAIL, f"the bot forfeited {forfeits} of {format_count(games, 'game')}"
+    causes = (fault for fault in chain(*faults_by_game.values()) if not referee.FAULTS[fault.code].is_consequence)
+    return checks.Severity.NOTE, f"{text}, with faults: {sum(fault.count for fault in causes)}"
 
 
 def _is_forfeit(fault: referee.Fault) -> bool:
@@ -395,14 +414,16 @@ TaskResult = MatchOutput | VersionCheckResult | ReviewResult
 
 
 def run_task(task: Task) -> TaskResult:
-    """Run a task in a worker process. Raises the errors of `check_version` and `play_work_item`."""
+    """Run a task in a worker process; a match gets the play styles of its bots.
+
+    Raises the errors of `check_version` and `play_work_item`. A check or review beyond its time limit kills the worker.
+    """
     if isinstance(task.work, ReviewJob):
         with limit_time(MAX_REVIEW_S):
             return _review_last_loss(task.work)
     if isinstance(task.work, VersionCheckJob):
         with limit_time(task.work.limit_s):
             return check_version(task.work)
-    played = play_work_item(task.work)
-    return replace(
-        played, match=replace(played.match, styles=count_play_styles(referee.read_record(played.match.record)))
-    )
+    output = play_work_item(task.work)
+    styles = count_play_styles(referee.read_record(output.match.record))
+    return replace(output, match=replace(output.match, styles=styles))

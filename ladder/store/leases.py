@@ -1,4 +1,4 @@
-"""Release leases of matches and checks, which have the same retry policy.
+"""Release leases of matches and checks, which have the same retry policy. `runners` finds holders that have died.
 
 A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next attempt waits. The loss of a runner, a machine
 or a cluster doesn't, up to MAX_LOST_RUNNERS times. After that the match or check is abandoned."""
@@ -21,7 +21,7 @@ class AttemptCost(Enum):
 def release_lease(
     connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, timestamp: float
 ) -> bool | None:
-    """Queue a match or a version's check again; return whether it must be abandoned.
+    """Queue a match or a version's check again; return whether the caller must abandon it.
 
     table: `matches` or `versions`. Return None, without any effect, if the runner has no lease of it any more.
     """
@@ -29,18 +29,13 @@ def release_lease(
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
-    values = {
-        "status": WAITING,
-        "runner": None,
-        "attempts": row.attempts + (cost is AttemptCost.ATTEMPT),
-        "lost_runners": row.lost_runners + (cost is AttemptCost.LOSS),
-    }
+    attempts = row.attempts + (cost is AttemptCost.ATTEMPT)
+    lost_runners = row.lost_runners + (cost is AttemptCost.LOSS)
+    values = {"status": WAITING, "runner": None, "attempts": attempts, "lost_runners": lost_runners}
     if cost is AttemptCost.ATTEMPT:
         values["last_failure_at"] = timestamp
     connection.execute(update(table).where(table.c.id == id).values(**values))
-    return bool(
-        cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["lost_runners"] >= MAX_LOST_RUNNERS
-    )
+    return bool(cost is AttemptCost.ALL or attempts >= MAX_ATTEMPTS or lost_runners >= MAX_LOST_RUNNERS)
 
 
 def retry_is_due(table: Table, timestamp: float) -> ColumnElement[bool]:

@@ -51,17 +51,16 @@ def register_runner(
 
     port, secret: only of a table server, which listens on this port of 127.0.0.1 for web servers with the secret.
     """
-    known = id is not None
-    id = id or uuid.uuid4().hex
+    if id is not None:
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=capacity))
+        return id
+    new_id = uuid.uuid4().hex
     values = {
-        "host": _host(), "pid": os.getpid(), "process_start": _start_time(os.getpid()), "heartbeat": 0,
+        "host": _find_host(), "pid": os.getpid(), "process_start": _find_start_time(os.getpid()), "heartbeat": 0,
         "capacity": capacity, "started_at": timestamp, "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
-    if known:
-        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=capacity))
-    else:
-        connection.execute(insert(runners).values(id=id, **values))
-    return id
+    connection.execute(insert(runners).values(id=new_id, **values))
+    return new_id
 
 
 def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
@@ -70,12 +69,9 @@ def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
     Raises SchemaError if another version has upgraded the database.
     """
     require_revision(connection)
-    done = connection.execute(
-        update(runners)
-        .where(runners.c.id == id, runners.c.ended.is_(False))
-        .values(heartbeat=runners.c.heartbeat + 1, capacity=capacity)
-    )
-    return bool(done.rowcount)
+    query = update(runners).where(runners.c.id == id, runners.c.ended.is_(False))
+    result = connection.execute(query.values(heartbeat=runners.c.heartbeat + 1, capacity=capacity))
+    return bool(result.rowcount)
 
 
 def end_runner(connection: Connection, id: str, lost_at: float | None = None) -> None:
@@ -90,13 +86,13 @@ def release_ended(connection: Connection) -> None:
 
 
 def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lost_at: float | None = None) -> None:
+    """Queue the matches and checks again that these runners hold. lost_at: as of `end_runner`."""
     cost = AttemptCost.NOTHING if lost_at is None else AttemptCost.LOSS
-    for table, give_back in ((matches, record_failed_attempt), (versions, release_check)):
-        held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
-        for id, runner in connection.execute(held).all():
-            give_back(
-                connection, id, runner, "each runner that started it was lost", timestamp=lost_at or 0.0, cost=cost
-            )
+    reason, timestamp = "each runner that started it was lost", lost_at or 0.0
+    for table, release in ((matches, record_failed_attempt), (versions, release_check)):
+        query = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
+        for id, runner in connection.execute(query).all():
+            release(connection, id, runner, reason, timestamp=timestamp, cost=cost)
 
 
 def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:
@@ -112,41 +108,44 @@ class LivenessCheck:
     def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
         self._clock = clock
         self._silent_s = silent_s
-        self._seen: dict[str, tuple[int, float]] = {}  # by runner: its last heartbeat, and when it was first seen
+        self._heartbeats: dict[str, tuple[int, float]] = {}  # by runner: its last one, and when it was first read
         self._checked_at = clock()
 
-    def dead(self, runners: list[RunnerRecord], own: str | None = None) -> list[str]:
-        """Return the ids of the dead ones among `runners`, except `own`."""
+    def find_dead(self, runners: list[RunnerRecord], own_id: str | None = None) -> list[str]:
+        """Read the heartbeats of `runners`; return the ids of the dead ones, except `own_id`.
+
+        A runner counts as alive for `silent_s` after the first call with it, also if no call came for half that time.
+        """
         now = self._clock()
         if now - self._checked_at > self._silent_s / 2:
-            self._seen.clear()  # this process was suspended, or all runners waited for the database
+            self._heartbeats.clear()  # this process was suspended, or all runners waited for the database
         self._checked_at = now
-        dead = []
+        dead_ids = []
         for runner in runners:
-            if runner.id == own:
+            if runner.id == own_id:
                 continue
-            last, since = self._seen.get(runner.id, (-1, now))
-            if runner.heartbeat != last:
-                self._seen[runner.id] = (runner.heartbeat, now)
-                since = now
-            if has_process_ended(runner) or now - since > self._silent_s:
-                dead.append(runner.id)
-        return dead
+            heartbeat, first_read_at = self._heartbeats.get(runner.id, (-1, now))
+            if runner.heartbeat != heartbeat:
+                self._heartbeats[runner.id] = (runner.heartbeat, now)
+                first_read_at = now
+            if has_process_ended(runner) or now - first_read_at > self._silent_s:
+                dead_ids.append(runner.id)
+        return dead_ids
 
 
 def is_on_this_machine(runner: RunnerRecord) -> bool:
     """Return whether a runner is or was a process of this machine since its last boot, in this process namespace."""
-    return runner.host == _host()
+    return runner.host == _find_host()
 
 
 def is_port_on_this_machine(runner: RunnerRecord) -> bool:
     """Return whether a runner's port is on this machine, perhaps in another process namespace."""
-    return runner.host.split()[:2] == _host().split()[:2] and not has_process_ended(runner)
+    return runner.host.split()[:2] == _find_host().split()[:2] and not has_process_ended(runner)
 
 
 def has_process_ended(runner: RunnerRecord) -> bool:
     """Return whether a runner of this machine has ended; False for other machines."""
-    return is_on_this_machine(runner) and _start_time(runner.pid) != runner.process_start
+    return is_on_this_machine(runner) and _find_start_time(runner.pid) != runner.process_start
 
 
 def has_live_runner(connection: Connection) -> bool:
@@ -154,7 +153,7 @@ def has_live_runner(connection: Connection) -> bool:
     return any(not has_process_ended(runner) for runner in list_live_runners(connection))
 
 
-def _host() -> str:
+def _find_host() -> str:
     """Return a name for this machine since its last boot, and for this process namespace."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -163,7 +162,7 @@ def _host() -> str:
         return os.uname().nodename
 
 
-def _start_time(pid: int) -> str:
+def _find_start_time(pid: int) -> str:
     """Return a process's start, in kernel ticks; "" if it doesn't exist or has ended, "?" if the start is unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
@@ -178,5 +177,5 @@ def _start_time(pid: int) -> str:
     except ProcessLookupError:
         return ""
     except PermissionError:
-        pass
+        pass  # another user's process
     return "?"

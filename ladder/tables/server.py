@@ -501,7 +501,7 @@ class TableServer:
         now, capacity = self._ladder.clock(), self._ladder.last_settings.tables.max_total
         if not store.record_heartbeat(connection, self._id, capacity):
             store.register_runner(connection, capacity, now, self._id)
-        for dead in self._liveness.dead(store.list_live_runners(connection, table_servers=True), self._id):
+        for dead in self._liveness.find_dead(store.list_live_runners(connection, table_servers=True), self._id):
             store.end_runner(connection, dead)
             for id in store.sessions_of_server(connection, dead):
                 store.end_session(connection, id, DIED_REASON, now)

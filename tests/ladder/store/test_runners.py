@@ -156,9 +156,9 @@ def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connecti
     watch = store.LivenessCheck(clock, silent_s=60)
     for clock.now in range(0, 61, 10):
         store.record_heartbeat(connection, lively, 1)
-        assert watch.dead(store.list_live_runners(connection)) == []
+        assert watch.find_dead(store.list_live_runners(connection)) == []
     clock.now = 61
-    assert watch.dead(store.list_live_runners(connection)) == [silent]
+    assert watch.find_dead(store.list_live_runners(connection)) == [silent]
 
 
 def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> None:
@@ -166,13 +166,13 @@ def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> No
     silent = store.register_runner(connection, 1, 1.0)
     clock = Clock()
     watch = store.LivenessCheck(clock, silent_s=60)
-    assert watch.dead(store.list_live_runners(connection)) == []
+    assert watch.find_dead(store.list_live_runners(connection)) == []
     clock.now = 1000
-    assert watch.dead(store.list_live_runners(connection)) == []
+    assert watch.find_dead(store.list_live_runners(connection)) == []
     for clock.now in range(1000, 1061, 10):
-        assert watch.dead(store.list_live_runners(connection)) == []
+        assert watch.find_dead(store.list_live_runners(connection)) == []
     clock.now = 1061
-    assert watch.dead(store.list_live_runners(connection)) == [silent]
+    assert watch.find_dead(store.list_live_runners(connection)) == [silent]
 
 
 def test_the_current_standings_are_those_written_last(connection: Connection) -> None:

@@ -60,4 +60,4 @@ def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connect
     [here] = store.list_live_runners(connection)
     ended = replace(here, id="ended", process_start="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
-    assert store.LivenessCheck(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]
+    assert store.LivenessCheck(lambda: NOW).find_dead([here, ended, elsewhere]) == ["ended"]

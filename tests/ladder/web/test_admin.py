@@ -1,6 +1,7 @@
 """Tests of staff's pages: each form does the same as its command, and explains refusals."""
 
 import csv
+import errno
 import io
 import re
 import zlib
@@ -523,6 +524,18 @@ def test_of_forms_that_are_sent_at_the_same_time_one_is_saved(web: Pages) -> Non
         results = Counter(threads.map(save, range(2, 10)))
     assert results.pop("saved") == 1
     assert "changed the settings meanwhile" in results.popitem()[0]
+
+
+def test_a_form_that_cannot_be_saved_leaves_no_file(web: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_new: object, _old: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    sha256 = hash_settings(web.ladder.path)
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(LadderError, match="No space left"):
+        change_settings(web.ladder, "quotas", None, values={"max_bots_per_user": "9"}, sha256=sha256, actor="staff")
+    assert [path.name for path in web.ladder.path.glob("*.toml*")] == ["ladder.toml"]
+    assert hash_settings(web.ladder.path) == sha256
 
 
 def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff: TestClient, own: Term) -> None:

@@ -97,7 +97,7 @@ def test_an_outage_that_two_threads_notice_is_logged_once(capfd: pytest.CaptureF
     try:
         journal = importlib.import_module("ladder.cli.common").Journal()
         for problem in ("no answer", "no answer; waiting up to 10 s", None, None, "no answer"):
-            journal.database_state(problem)
+            journal.log_database_state(problem)
         logging.getLogger("psycopg").warning("error ignored")
     finally:
         root.handlers, root.level = before
