@@ -11,7 +11,7 @@ The keys of a lesson's file:
 
 The moves before the first text were played before the lesson begins. A text may name numbers of the engine as the
 learner can compute them now: `{odds Mia duke}` that a player holds a role, `{lacks Mia duke}` that it doesn't, and
-`{unseen duke}`, the copies that the learner doesn't see.
+`{unseen duke}`, the copies that the learner doesn't see; `{hidden}`, all cards that it doesn't see.
 """
 
 import json
@@ -78,12 +78,13 @@ class _StackedDeck(coup.KeyedRng):
         return 0
 
     def shuffled(self, items: Sequence[T], purpose: str, event: int) -> list[T]:
-        others = list(items)
+        """Return the items, with the cards of `top` last. Raises LessonError if a card isn't among them."""
+        rest = list(items)
         for card in self.top:
-            if card not in others:
+            if card not in rest:
                 raise LessonError(f"the pack has no other {card}")
-            others.remove(card)
-        return [*others, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
+            rest.remove(card)
+        return [*rest, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
 
 
 class Course:
@@ -103,26 +104,26 @@ class Course:
         self.moments = MomentMaker(spec, (self.you,), (self.you,))
         self.view = PlayerView()
         self.requests = 0
-        self.passed: coup.Phase | None = None  # the window in which the learner has passed
+        self.passed_phase: coup.Phase | None = None  # the window in which the learner has passed
         self.serializer = FrameSerializer()
-        seat = coup.view_from_seat(self.state, self.you)
+        seat_view = coup.view_from_seat(self.state, self.you)
         self.view.receive(json.loads(hello(spec, self.you)))
-        self.view.receive(messages.make_game_start(seat, 0, spec.game_seed(self.you, 0), spec.handles))
-        self._show(0, ())
+        self.view.receive(messages.make_game_start(seat_view, 0, spec.game_seed(self.you, 0), spec.handles))
+        self._show_step(0, ())
         places = [
             TablePlace(name, name, "person" if name == _LEARNER else "bot", name == _LEARNER, 0.0)
             for name in self.names
         ]
-        more = {"id": "lesson", "state": "playing", "match": 1, "pace": "normal", "replay": None, "write": None}
-        self.frame = partial(make_frame, settings, 1, places, table=more)
+        fields = {"id": "lesson", "state": "playing", "match": 1, "pace": "normal", "replay": None, "write": None}
+        self.frame = partial(make_frame, settings, 1, places, table=fields)
         self.table: Table = self.frame(None)["table"]
 
     def play(self, steps: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-        """Play the steps; yield the part of each one with a text."""
+        """Play the steps; yield the part of each one with a text. Raises LessonError, with the number of the step."""
         for number, step in enumerate(steps, 1):
             try:
-                following = next((later_step for later_step in steps[number - 1 :] if "player" in later_step), None)
-                self._pass_until(self._move(following) if following else None)
+                next_move = next((later_step for later_step in steps[number - 1 :] if "player" in later_step), None)
+                self._pass_until(self._parse_step(next_move) if next_move else None)
                 yield from self._play_step(step)
             except (LessonError, ValueError) as problem:
                 raise LessonError(f"step {number}: {problem}") from None
@@ -130,67 +131,79 @@ class Course:
     def _play_step(self, step: Mapping[str, Any]) -> Iterator[Table]:
         """Play a step of a lesson's script, and yield what the learner sees: a table or, at their own move, a task."""
         if "player" not in step:
-            yield self._part(step)
+            yield self._make_part(step)
             return
-        seat, word = self._move(step)
+        seat, word = self._parse_step(step)
         if seat == self.you and "say" in step:
             yield self.ask(step, word)
         if seat == self.you and word == "-":
-            self.passed = self.state.board.phase  # the next step may be another player's move in the same window
+            self.passed_phase = self.state.board.phase  # the next step may be another player's move in the same window
             return
-        moves = [word if asked == seat else "-" for asked in self._asked()]
-        self.apply(moves, step.get("draws", ()))
+        words = [word if asked_seat == seat else "-" for asked_seat in self._asked_seats()]
+        self.apply(words, step.get("draws", ()))
 
-    def _move(self, step: Mapping[str, Any]) -> tuple[int, str]:
-        """Return the seat and the move of a step, in notation."""
-        word = re.sub(r"(?<=:)(?:[A-Z]\w*|you)$", lambda name: str(self._seat(name[0])), step["move"])
-        return self._seat(step["player"]), word
+    def _parse_step(self, step: Mapping[str, Any]) -> tuple[int, str]:
+        """Return the seat and the move of a step, in notation. Raises LessonError for an unknown name."""
+        word = re.sub(r"(?<=:)(?:[A-Z]\w*|you)$", lambda name: str(self._find_seat(name[0])), step["move"])
+        return self._find_seat(step["player"]), word
 
-    def _seat(self, name: str) -> int:
+    def _find_seat(self, name: str) -> int:
+        """Return the seat of a player. Raises LessonError if no player has this name."""
         if name not in self.names:
             raise LessonError(f"no player has the name {name}")
         return self.names.index(name)
 
-    def _asked(self) -> tuple[int, ...]:
+    def _asked_seats(self) -> tuple[int, ...]:
         return self.state.board.phase.asked
 
-    def _legal(self, seat: int) -> list[str]:
+    def _list_words(self, seat: int) -> list[str]:
+        """Return the legal moves of a seat in notation."""
         return [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(self.state, seat))]
 
     def _pass_until(self, target: tuple[int, str] | None) -> None:
-        """Let the asked players pass until a seat may make a move, or until a player must choose."""
+        """Let the asked players pass until a seat may make a move: `target`, (seat, move).
+
+        None: until a player can't pass. Raises LessonError if such a player comes before the target.
+        """
         while target is None or not self._can_play(*target):
-            if not self._asked() or not all("-" in self._legal(asked) for asked in self._asked()):
+            seats = self._asked_seats()
+            if not seats or not all("-" in self._list_words(seat) for seat in seats):
                 if target is None:
                     return
-                who = " and ".join(self.names[asked] for asked in self._asked()) or "no player"
-                raise LessonError(f"{self.names[target[0]]} can't play {target[1]} now: {who} must move")
-            self.apply(["-"] * len(self._asked()))
+                names = " and ".join(self.names[seat] for seat in seats) or "no player"
+                raise LessonError(f"{self.names[target[0]]} can't play {target[1]} now: {names} must move")
+            self.apply(["-"] * len(seats))
 
     def _can_play(self, seat: int, word: str) -> bool:
-        answered = seat == self.you and self.state.board.phase is self.passed
-        return seat in self._asked() and word in self._legal(seat) and not answered
+        """Return whether a seat is asked, may make this move, and hasn't passed already."""
+        has_passed = seat == self.you and self.state.board.phase is self.passed_phase
+        return seat in self._asked_seats() and word in self._list_words(seat) and not has_passed
 
     def apply(self, words: Sequence[str], draws: Sequence[str] = ()) -> None:
-        """Let the asked seats make these moves. draws: the next cards of a stacked deck."""
+        """Let the asked seats make these moves, and show the learner the step. draws: the next cards of a stacked deck.
+
+        Raises ValueError for an illegal move.
+        """
         if isinstance(self.chance, _StackedDeck):
             self.chance.top = draws
         moves = [coup.parse_move(word) for word in words]
         self.state, events = coup.apply_moves(self.state, moves, self.chance)
-        first = self.feed.count
+        first_event = self.feed.count
         self.feed.add(events)
-        self._show(first, events)
+        self._show_step(first_event, events)
         if isinstance(self.state.board.phase, coup.Over):
             self.view.receive(messages.make_game_over(0, self.state.board, self.feed.take(self.you)))
 
-    def _show(self, first: int, events: Sequence[coup.Event]) -> None:
-        self.known = self.feed.known(coup.view_from_seat(self.state, self.you))  # follows each step
-        moments, _ = self.moments.make(0, self.state, first, events, 1.0)
+    def _show_step(self, first_event: int, events: Sequence[coup.Event]) -> None:
+        """Show the learner a step, whose events are numbered from `first_event`."""
+        self.certain_cards = self.feed.known(coup.view_from_seat(self.state, self.you))  # follows each step
+        moments, _ = self.moments.make(0, self.state, first_event, events, 1.0)
         self.view.receive(moments[self.you])
 
     # --- parts
 
-    def _part(self, step: Mapping[str, Any]) -> Table:
+    def _make_part(self, step: Mapping[str, Any]) -> Table:
+        """Return a part of the lesson: the game as the learner sees it now, and the texts of the step."""
         game = json.loads(self.serializer.serialize(self.frame(self.view.make_game_view())))["game"]
         if game["ask"] and game["ask"]["blocks"]:  # a lesson asks for them later, one question at a time
             question = game["ask"]["question"].removesuffix(" or block?")
@@ -200,43 +213,45 @@ class Course:
         return {"game": game, "hint": self.view.hint(), **texts}
 
     def ask(self, step: Mapping[str, Any], word: str) -> Table:
-        """Return the part in which the learner must choose a move. word: the right one; each other one has a text.
+        """Ask the learner; return the part in which they must choose a move.
 
-        Raises LessonError if a wrong move has no text.
+        word: the right one; each other one has a text. Raises LessonError if a wrong move has no text.
         """
-        seat = coup.view_from_seat(self.state, self.you)
+        seat_view = coup.view_from_seat(self.state, self.you)
         self.requests += 1
-        legal = make_legal_moves(coup.list_legal_moves(seat))
+        legal = make_legal_moves(coup.list_legal_moves(seat_view))
         events = self.feed.take(self.you)
-        self.view.receive(messages.make_request(seat, self.known, 0, self.requests, events, legal, UNTIMED_MS, 0))
+        self.view.receive(
+            messages.make_request(seat_view, self.certain_cards, 0, self.requests, events, legal, UNTIMED_MS, 0)
+        )
         texts = {move: self._explain(step.get("why", {}), move) for move in legal.words if move != word}
-        missing = [move for move, text in texts.items() if not text]
-        if missing:
-            raise LessonError(f"no text says what is wrong with {', '.join(missing)}")
+        if unexplained := [move for move, text in texts.items() if not text]:
+            raise LessonError(f"no text says what is wrong with {', '.join(unexplained)}")
         reasons = {legal.words.index(move): self.fill(text) for move, text in texts.items()}
-        return {**self._part(step), "right": legal.words.index(word), "why": reasons}
+        return {**self._make_part(step), "right": legal.words.index(word), "why": reasons}
 
     def _explain(self, reasons: Mapping[str, str], move: str) -> str:
+        """Return the reason against a move: of itself, of its first word, or of all others; "" without one."""
         verb, _, argument = move.partition(":")
-        named = f"{verb}:{self.names[int(argument)]}" if argument.isdigit() else move
-        return reasons.get(named) or reasons.get(move) or reasons.get(verb) or reasons.get("others", "")
+        named_move = f"{verb}:{self.names[int(argument)]}" if argument.isdigit() else move
+        return reasons.get(named_move) or reasons.get(move) or reasons.get(verb) or reasons.get("others", "")
 
     def fill(self, text: str) -> str:
         """Return a text with the numbers of the engine. Raises LessonError if the text names an unknown number."""
+        result = _NUMBER.sub(lambda match: self._compute_number(match[1], match[2].split()), text).strip()
+        if "{" in result:
+            raise LessonError(f"unknown number in {result!r}")
+        return result
+
+    def _compute_number(self, kind: str, arguments: Sequence[str]) -> str:
+        """Return a number of the engine as text, as the learner can compute it now. For kinds see the module."""
         view = coup.view_from_seat(self.state, self.you)
-
-        def number(match: re.Match[str]) -> str:
-            sight = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
-            copies = coup.COUP.copies(len(self.names))
-            if match[1] == "hidden":
-                return str(copies * len(coup.COUP.roles) - len(sight))
-            *names, role = match[2].split()
-            if match[1] == "unseen":
-                return str(copies - sight.count(coup.Role(role)))
-            chance = coup.chance_held(view, self.known, self._seat(names[0]), coup.Role(role))
-            return f"{100 * (chance if match[1] == 'odds' else 1 - chance):.0f}\u00a0%"
-
-        filled = _NUMBER.sub(number, text).strip()
-        if "{" in filled:
-            raise LessonError(f"unknown number in {filled!r}")
-        return filled
+        visible_cards = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
+        copies = coup.COUP.copies(len(self.names))
+        if kind == "hidden":
+            return str(copies * len(coup.COUP.roles) - len(visible_cards))
+        *names, role = arguments
+        if kind == "unseen":
+            return str(copies - visible_cards.count(coup.Role(role)))
+        chance = coup.chance_held(view, self.certain_cards, self._find_seat(names[0]), coup.Role(role))
+        return f"{100 * (chance if kind == 'odds' else 1 - chance):.0f}\u00a0%"

@@ -62,9 +62,12 @@ _SIGNS = {
 
 def ways_html(learn: str, play: str, invite: str, play_text: str, invite_text: str) -> str:
     """Return the three ways to begin as HTML. The first three are start tags without brackets: `a href="/learn"`."""
-    lessons = "A guided first game of three minutes, then five short lessons."
-    rows = {"learn": (learn, "Learn", lessons), "play": (play, "Play now", play_text)}
-    rows["invite"] = (invite, "Invite", invite_text)
+    learn_text = "A guided first game of three minutes, then five short lessons."
+    rows = {
+        "learn": (learn, "Learn", learn_text),
+        "play": (play, "Play now", play_text),
+        "invite": (invite, "Invite", invite_text),
+    }
     cards = (
         f'<{tag} class="way"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="{_SIGNS[way]}"/></svg>'
         f"<b>{title}</b><span>{text}</span></{tag.split()[0]}>"

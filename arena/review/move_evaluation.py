@@ -63,8 +63,8 @@ class MoveEvaluator:
         bot.sure = False  # evaluate moves with a certain outcome, too
         bot.sitting = self._sitting
         self._bot = bot
-        self._recorded_index: int | None = None
-        self._judged: list[int] | None = None  # indexes of the alternatives; None: all plausible moves
+        self._recorded_index: int | None = None  # of the move to evaluate; None: don't evaluate
+        self._alternatives: list[int] | None = None  # indexes of moves; None: all plausible moves
         self._evaluation: tuple[Any, ...] | None = None
         self._problem: Exception | None = None
 
@@ -74,11 +74,11 @@ class MoveEvaluator:
         """Yield the decisions in these games, in order. Other games only show the players' behaviour.
 
         choices: the indexes of the alternatives at each line, as a judge chose; None: all plausible moves. Raises
-        UnknownRulesError if the playouts don't support the rules of the match.
+        UnknownRulesError if the playouts don't support the rules of the match, and what an evaluation raises.
         """
         for number, sent in enumerate(lines):
             message = json.loads(sent.line)
-            self._judged = None if choices is None else choices[number]
+            self._alternatives = None if choices is None else choices[number]
             self._evaluation = None
             self._recorded_index = sent.choice if sent.game in games else None
             self._bot.reply(message)
@@ -106,13 +106,16 @@ class MoveEvaluator:
         sitting: Any = None,
         margin: float | None = None,
     ) -> Move:
-        """Replace `Strategist.best`: evaluate the alternatives to the recorded move, and return the first move."""
+        """Replace `Strategist.best`: evaluate the alternatives to the recorded move, and return the first move.
+
+        The evaluation, or its exception, is stored for `judge`. start, sitting, margin: as of `Strategist.best`.
+        """
         default = moves[0]
         if self._recorded_index is not None and len(game.legal) > 1:
-            made = game.legal[self._recorded_index]
-            if self._judged is not None:
-                moves = [game.legal[index] for index in self._judged]
-            options = [made, *(move for move in moves if move != made)]
+            recorded_move = game.legal[self._recorded_index]
+            if self._alternatives is not None:
+                moves = [game.legal[index] for index in self._alternatives]
+            options = [recorded_move, *(move for move in moves if move != recorded_move)]
             try:
                 self._evaluation = self._evaluate(game, options, start, sitting or self._sitting(game), margin)
             except Exception as problem:  # the kit would suppress it
@@ -129,18 +132,19 @@ class MoveEvaluator:
         requests.
         """
         margin = self._strategist.MARGIN if margin is None else margin
-        played = list(self._play_out(game, options, start, sitting, FIRST_DEALS))
-        means = [fmean(chances_of_playout[number] for chances_of_playout in played) for number in range(len(options))]
+        shares_by_deal = list(self._play_out(game, options, start, sitting, FIRST_DEALS))
+        means = [fmean(shares) for shares in zip(*shares_by_deal, strict=True)]
         best = max(range(len(options)), key=means.__getitem__)
-        chances = [chances_of_playout[0] for chances_of_playout in played]
+        recorded_shares = [shares[0] for shares in shares_by_deal]
         cost = error = 0.0
         if means[best] > means[0] + MIN_GAIN:
-            more = list(self._play_out(game, [options[0], options[best]], start, sitting, MORE_DEALS))
-            gains = [better - made for made, better in more]
+            pairs = list(self._play_out(game, [options[0], options[best]], start, sitting, MORE_DEALS))
+            gains = [better - recorded for recorded, better in pairs]
             cost, error = fmean(gains), _standard_error(gains)
-            chances += [made for made, _ in more]
-        likely = game.odds(game.claim["seat"], game.claim["role"]) if game.kind == "challenge" else None
-        return options[0], options[best], fmean(chances), _standard_error(chances), cost, error, margin, likely
+            recorded_shares += [recorded for recorded, _ in pairs]
+        odds = game.odds(game.claim["seat"], game.claim["role"]) if game.kind == "challenge" else None
+        probability, probability_error = fmean(recorded_shares), _standard_error(recorded_shares)
+        return options[0], options[best], probability, probability_error, cost, error, margin, odds
 
     def _play_out(
         self, game: Any, options: Sequence[Move], start: Callable[[Any, Move], None], sitting: Any, deals: int
@@ -148,12 +152,12 @@ class MoveEvaluator:
         """Yield for each sampled deal the seat's share of the win after each option."""
         for _ in range(deals):
             hands, deck = sitting.deal()
-            parts = []
+            shares = []
             for move in options:
                 table = self._strategist.Table(sitting, hands, deck)
                 start(table, move)
-                parts.append(table.finish(sitting.me, game.actor))
-            yield parts
+                shares.append(table.finish(sitting.me, game.actor))
+            yield shares
 
 
 def _standard_error(values: Sequence[float]) -> float:

@@ -114,8 +114,8 @@ def lost_games(record: Record, bot: str) -> list[int]:
     """Return the numbers of the games of a record that a bot lost."""
     if bot not in record.header.bots:
         return []
-    place = record.header.bots.index(bot)
-    return [game.game for game in record.games if game.lost_by(place)]
+    index = record.header.bots.index(bot)
+    return [game.game for game in record.games if game.lost_by(index)]
 
 
 def review_bot(
@@ -138,47 +138,55 @@ def review_bot(
     Raises RecordError if the engine doesn't reproduce a record, UnknownRulesError for rules that playouts don't
     support, JudgeError for a judge without a choice, and ValueError and JobError like `arena.local.play`.
     """
-    lost, findings = 0, _Findings()
-    work: list[tuple[Record, list[int]]] = []
+    lost_count = 0
+    matches: list[tuple[Record, list[int]]] = []  # and the games of each that are reviewed
     for record in records:
         games = games_of(record, bot)
-        work.append((record, games[: max(0, max_games - lost)]))
-        lost += len(games)
-    numbers = [record.header.match for record, _ in work]
+        matches.append((record, games[: max(0, max_games - lost_count)]))
+        lost_count += len(games)
+
+    def evaluate(index: int) -> list[MoveEvaluation]:
+        record, games = matches[index]
+        return _evaluate_games(bot, record, games, judge)
+
+    findings = _Findings()
+    numbers = [record.header.match for record, _ in matches]
     with (
         suppress(KeyboardInterrupt),
-        closing(
-            play_in_processes(lambda place: _evaluate_games(bot, *work[place], judge), numbers, min(jobs, len(work)))
-        ) as pieces,
+        closing(play_in_processes(evaluate, numbers, min(jobs, len(matches)))) as evaluations_by_match,
     ):
-        for (record, games), evaluations in zip(work, pieces, strict=True):
+        for (record, games), evaluations in zip(matches, evaluations_by_match, strict=True):
             findings.add_match(record, bot, games, evaluations)
             on_match()
-    costly = sorted(findings.costly, key=lambda decision: -decision.cost.value)
-    patterns = _find_significant_patterns(findings.alike, len(findings.curves))
-    first_patterns = sorted(patterns, key=lambda pattern: -pattern.cost.value)[:_MAX_PATTERNS]
-    name = "strategist" if judge is None else judge.name
-    caution = f"The better moves are those that {name} would make, if playouts confirm them. {_CAUTION}"
+    return _make_review(bot, "strategist" if judge is None else judge.name, lost_count, findings)
+
+
+def _make_review(bot: str, judge: str, lost_count: int, findings: "_Findings") -> Review:
+    """Return the review of what was found, with the costliest decisions and patterns first."""
+    patterns = _find_significant_patterns(findings.costs_by_pattern, len(findings.curves))
     return Review(
-        bot,
-        name,
-        caution,
-        lost,
-        len(findings.curves),
-        findings.decisions,
-        tuple(costly),
-        tuple(first_patterns),
-        tuple(findings.curves),
+        bot=bot,
+        judge=judge,
+        caution=f"The better moves are those that {judge} would make, if playouts confirm them. {_CAUTION}",
+        lost=lost_count,
+        games=len(findings.curves),
+        decisions=findings.decisions,
+        costly_decisions=tuple(sorted(findings.costly, key=lambda decision: -decision.cost.value)),
+        patterns=tuple(sorted(patterns, key=lambda pattern: -pattern.cost.value)[:_MAX_PATTERNS]),
+        curves=tuple(findings.curves),
     )
 
 
+GameCosts = list[tuple[tuple[int, int], float]]  # ((match, game), cost) of each decision, in order
+
+
 class _Findings:
-    """What is found in the matches of a review. alike: by pattern, the (match, game) and the cost of each decision."""
+    """What is found in the matches of a review."""
 
     def __init__(self) -> None:
         self.decisions = 0
         self.costly: list[CostlyDecision] = []
-        self.alike: dict[str, list[tuple[tuple[int, int], float]]] = defaultdict(list)
+        self.costs_by_pattern: dict[str, GameCosts] = defaultdict(list)
         self.curves: list[WinProbabilityCurve] = []
 
     def add_match(self, record: Record, bot: str, games: list[int], evaluations: Sequence[MoveEvaluation]) -> None:
@@ -189,8 +197,8 @@ class _Findings:
             points[evaluation.game].append(WinProbability(turn, evaluation.step, kind, _win_probability(evaluation)))
             if _is_costly(evaluation):
                 self.costly.append(_make_costly_decision(record, evaluation))
-                place = record.header.match, evaluation.game
-                self.alike[_describe_pattern(evaluation)].append((place, evaluation.cost))
+                game_key = record.header.match, evaluation.game
+                self.costs_by_pattern[_describe_pattern(evaluation)].append((game_key, evaluation.cost))
         self.decisions += len(evaluations)
         for game in record.games:
             if game.game in points:
@@ -214,22 +222,28 @@ def _is_costly(evaluation: MoveEvaluation) -> bool:
 
 
 def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge | None = None) -> list[MoveEvaluation]:
-    """Return the evaluated decisions of a bot's games, also of the judge's choices if there is one.
+    """Return the evaluated decisions of a bot's games; the alternatives are the judge's choices if there is one.
 
-    Raises JudgeError if the judge didn't choose a legal move for each request.
+    Raises JudgeError, RecordError and UnknownRulesError like `review_bot`.
     """
     if not games:
         return []
     lines = list(sent_lines(record, record.header.bots.index(bot)))
-    choices = None
-    if judge is not None:
-        choice_by_line = list(_find_choices(lines, judge.ask))
-        requests = [number for number, sent in enumerate(lines) if sent.line.startswith(b'{"type":"request"')]
-        missing = sum(choice_by_line[number] is None for number in requests)
-        if missing:
-            raise JudgeError(f"{judge.name} chose no legal move for {missing} of {len(requests)} requests")
-        choices = [[] if choice is None else [choice] for choice in choice_by_line]
+    choices = None if judge is None else _ask_judge(judge, lines)
     return list(MoveEvaluator().judge(lines, frozenset(games), choices))
+
+
+def _ask_judge(judge: Judge, lines: list[SentLine]) -> list[list[int]]:
+    """Return for each line the judge's choice as a list of one index; [] for a line that isn't a request.
+
+    Raises JudgeError if the judge didn't choose a legal move for each request.
+    """
+    choices = list(_find_choices(lines, judge.ask))
+    requests = [number for number, sent in enumerate(lines) if sent.line.startswith(b'{"type":"request"')]
+    missing_count = sum(choices[number] is None for number in requests)
+    if missing_count:
+        raise JudgeError(f"{judge.name} chose no legal move for {missing_count} of {len(requests)} requests")
+    return [[] if choice is None else [choice] for choice in choices]
 
 
 def _make_costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
@@ -252,50 +266,49 @@ def _make_costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyD
 
 
 def _win_probability(evaluation: MoveEvaluation) -> Estimate:
-    value, half = evaluation.win_probability, Z_95 * evaluation.standard_error
-    return Estimate(round(value, 2), round(max(0.0, value - half), 2), round(min(1.0, value + half), 2))
+    """Return the win probability after the recorded move, with an interval within 0 and 1."""
+    value, margin = evaluation.win_probability, Z_95 * evaluation.standard_error
+    return Estimate(round(value, 2), round(max(0.0, value - margin), 2), round(min(1.0, value + margin), 2))
 
 
 def _make_estimate(value: float, standard_error: float, digits: int = 2) -> Estimate:
     """Return an estimate with as many digits as are shown, so that the terminal and the page round it the same way."""
-    half = Z_95 * standard_error
-    return Estimate(round(value, digits), round(value - half, digits), round(value + half, digits))
+    margin = Z_95 * standard_error
+    return Estimate(round(value, digits), round(value - margin, digits), round(value + margin, digits))
 
 
-def _find_significant_patterns(
-    alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int
-) -> Iterator[MistakePattern]:
-    """Yield the patterns whose cost is significantly above 0."""
-    for text, costs_by_game in alike.items():
-        if len(costs_by_game) < _MIN_COUNT or games < 2:
+def _find_significant_patterns(costs_by_pattern: Mapping[str, GameCosts], games: int) -> Iterator[MistakePattern]:
+    """Yield the patterns whose cost is significantly above 0. games: number of reviewed games."""
+    for text, game_costs in costs_by_pattern.items():
+        if len(game_costs) < _MIN_COUNT or games < 2:
             continue
-        by_game = dict(reversed(costs_by_game))  # the first cost of each game
-        costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
-        whole = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5, 1)
-        if whole.low is not None and whole.low > 0:
-            yield MistakePattern(text, len(costs_by_game), whole)
+        first_costs = dict(reversed(game_costs))  # by game
+        costs = [*first_costs.values(), *[0.0] * (games - len(first_costs))]
+        cost = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5, 1)
+        if cost.low is not None and cost.low > 0:
+            yield MistakePattern(text, len(game_costs), cost)
 
 
 def _describe_pattern(evaluation: MoveEvaluation) -> str:
     """Return the words by which decisions are grouped, without what differs from game to game."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
-    cards, seat = request["you"]["cards"], request["you"]["seat"]
-    last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
-    dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
+    cards, pending = request["you"]["cards"], request.get("pending", {})
+    is_attacked = pending.get("action") == "assassinate" and pending.get("target") == request["you"]["seat"]
+    attack = " when its last card is attacked" if is_attacked and len(cards) == 1 else ""
     match request["kind"]:
         case "challenge" if "challenge" in move:
             return "challenges claims where passing is better"
         case "challenge" if evaluation.claim_probability == 0:
             return "doesn't challenge claims that can't be true"
         case "challenge":
-            return f"passes where challenging is better{dies}"
+            return f"passes where challenging is better{attack}"
         case "block" if "pass" in better:
             return "blocks where passing is better"
         case "block" if "pass" not in move:
             return f"blocks as {move['block']} where {better['block']} is better"
         case "block":
-            held = "with the card in its hand" if better["block"] in cards else "with a bluff"
-            return f"passes where blocking {held} is better{dies}"
+            means = "with the card in its hand" if better["block"] in cards else "with a bluff"
+            return f"passes where blocking {means} is better{attack}"
         case "turn" if move["action"] == better["action"]:
             return f"aims {_action_text(move)} at the wrong player"
         case "turn":
@@ -339,24 +352,26 @@ def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) ->
 
 def _find_choices(lines: list[SentLine], ask: Callable[[bytes], bytes]) -> Iterator[int | None]:
     """Yield for each line the index of the legal move that a program chooses, None without a legal choice."""
-    for part in _lines_by_process(lines):
-        replies = _parse_replies(ask(b"".join(sent.line for sent in part)))
-        for sent in part:
+    for process_lines in _split_by_process(lines):
+        replies = _parse_replies(ask(b"".join(sent.line for sent in process_lines)))
+        for sent in process_lines:
             message = json.loads(sent.line)
-            answer = replies.get(message["id"]) if message["type"] == "request" else None
-            if answer is None:
-                yield None
-                continue
-            spelled = {_move_key(move): place for place, move in enumerate(message["legal"])}
-            choice = answer.choice if answer.move is None else spelled.get(_move_key(answer.move))
-            yield choice if choice is not None and 0 <= choice < len(spelled) else None
+            reply = replies.get(message["id"]) if message["type"] == "request" else None
+            yield None if reply is None else _find_choice(reply, message["legal"])
 
 
-def _lines_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
+def _find_choice(reply: ParsedReply, legal: Sequence[dict[str, Any]]) -> int | None:
+    """Return the index of the move that a reply chooses; None if it isn't legal."""
+    indexes = {_move_key(move): index for index, move in enumerate(legal)}
+    choice = reply.choice if reply.move is None else indexes.get(_move_key(reply.move))
+    return choice if choice is not None and 0 <= choice < len(indexes) else None
+
+
+def _split_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
     """Yield the lines to each process of the bot; the first line to each is a hello."""
-    hellos = [place for place, sent in enumerate(lines) if sent.line.startswith(b'{"type":"hello"')]
-    for first, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
-        yield lines[first:end]
+    hellos = [index for index, sent in enumerate(lines) if sent.line.startswith(b'{"type":"hello"')]
+    for start, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
+        yield lines[start:end]
 
 
 def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
@@ -364,9 +379,9 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
     replies = {}
     for line in printed.split(b"\n"):
         message = decode(line)
-        answer = parse_reply(message) if isinstance(message, dict) else None
-        if isinstance(answer, ParsedReply):
-            replies[answer.id] = answer
+        reply = parse_reply(message) if isinstance(message, dict) else None
+        if isinstance(reply, ParsedReply):
+            replies[reply.id] = reply
     return replies
 
 
@@ -377,14 +392,14 @@ def _make_decision_pair(record: Record, sent: SentLine, request: dict[str, Any],
     """
     seating = next(game.seating for game in record.games if game.game == sent.game)
     names = [record.header.bots[bot] for bot in seating]
-    words = [describe_move(move, names) for move in request["legal"]]
+    texts = [describe_move(move, names) for move in request["legal"]]
     return DecisionPair(
         record.header.match,
         sent.game,
         request["state"]["turn"],
         request["kind"],
-        None if sent.choice is None else words[sent.choice],
-        None if choice is None else words[choice],
+        None if sent.choice is None else texts[sent.choice],
+        None if choice is None else texts[choice],
     )
 
 
