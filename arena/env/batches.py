@@ -46,7 +46,7 @@ class _Arrays(NamedTuple):
     observations: NDArray[np.int16]  # (games, numbers)
     masks: NDArray[np.int8]  # (games, actions)
     seats: NDArray[np.int64]  # (games,): the seat that decides
-    who: NDArray[np.int64]  # (games,): 0 for the learner, 1 + k for the opponent k, which is a policy
+    deciders: NDArray[np.int64]  # (games,): 0 for the learner, 1 + k for the opponent k, which is a policy
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
@@ -82,31 +82,34 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     ) -> None:
         if games < 1:
             raise ValueError(f"a batch needs at least one game, not {games}")
-        first = EnvironmentGames(rules, seats)
+        prototype = EnvironmentGames(rules, seats)
         self.num_envs, self.seats, self.facts = games, seats, facts
         self.opponents = tuple(opponents) if isinstance(opponents, list | tuple) else (opponents,)
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
-        self.action_words, self.fields = first.actions.words, observation_fields(seats)
-        self.roles = tuple(role.value for role in first.rules.roles)
+        self.action_words, self.fields = prototype.actions.words, observation_fields(seats)
+        self.roles = tuple(role.value for role in prototype.rules.roles)
         self.single_observation_space = Box(0, 32_767, (size(seats),), np.int16)
         self.single_action_space = Discrete(len(self.action_words))
         self.observation_space = batch_space(self.single_observation_space, games)
         self.action_space = batch_space(self.single_action_space, games)
-        self._rules, self._rows, self._all = first.rules, np.arange(games), np.ones(games, np.bool_)
+        self._rules, self._rows, self._all_rows = prototype.rules, np.arange(games), np.ones(games, np.bool_)
         self._current: _Arrays | None = None
-        reason = native_games.problem(first.rules, seats, self.opponents)
+        reason = native_games.problem(prototype.rules, seats, self.opponents)
         if reason and in_c:
             raise ValueError(f"these games can't be played in C: {reason}")
         if reason and in_c is None:
             warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {reason}", stacklevel=2)
         self.in_c = not reason and in_c is not False
         self._engine: Any = (
-            native_games.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
+            native_games.make_games(self._make_tables())
+            if self.in_c
+            else PythonGames(prototype, games, self.opponents, facts)
         )
         for row in range(games):
             self._engine.seed(row, os.urandom(32))
 
-    def _tables(self) -> dict[str, Any]:
+    def _make_tables(self) -> dict[str, Any]:
+        """Return the arguments of the games in C."""
         return native_games.make_tables(
             self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts
         )
@@ -117,10 +120,17 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         """Deal a new game in each row; return observations and info. An integer seeds row i with `seed` + i.
 
         Raises ValueError for another number of seeds than rows; then nothing changes."""
-        if seed is None or isinstance(seed, int | np.integer):
-            super().reset(seed=None if seed is None else int(seed))
-            seed = [None if seed is None else int(seed) + row for row in range(self.num_envs)]
-        keys = [None if game_seed is None else derive_key(b"arena.env", f"seed|{int(game_seed)}") for game_seed in seed]
+        if seed is None:
+            super().reset(seed=None)
+            row_seeds: Sequence[int | None] = [None] * self.num_envs
+        elif isinstance(seed, int | np.integer):
+            super().reset(seed=int(seed))
+            row_seeds = range(int(seed), int(seed) + self.num_envs)
+        else:
+            row_seeds = seed
+        keys = [
+            None if row_seed is None else derive_key(b"arena.env", f"seed|{int(row_seed)}") for row_seed in row_seeds
+        ]
         if len(keys) != self.num_envs:
             raise ValueError(f"reset needs {self.num_envs} seeds, and got {len(keys)}")
         self._current = None
@@ -147,22 +157,24 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         - `final_obs`: where a game ended, what that seat observes at the end: int16, (games, numbers).
         - `final_info`: `returns`: float64, (games, seats), each seat's reward; `_returns`: bool, games with returns.
         """
-        asked = self._asked()
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
-            raise ValueError(f"step needs {self.num_envs} integers, and got {chosen.dtype} of the shape {chosen.shape}")
+        current = self._require_current()
+        numbers = np.asarray(actions)
+        if numbers.shape != (self.num_envs,) or not np.issubdtype(numbers.dtype, np.integer):
+            got = f"{numbers.dtype} of the shape {numbers.shape}"
+            raise ValueError(f"step needs {self.num_envs} integers, and got {got}")
         arrays = self._make_arrays()
-        self._play(self._rows, chosen, arrays, asked)
+        self._play(self._rows, numbers, arrays, current)
         self._let_policies_act(arrays)
         self._current = arrays
-        ends = arrays.rewards, arrays.terminated, arrays.truncated
-        return BatchStep(arrays.observations, *ends, self._info(arrays) | self._ends(arrays))
+        info = self._info(arrays) | self._end_info(arrays)
+        return BatchStep(arrays.observations, arrays.rewards, arrays.terminated, arrays.truncated, info)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the masks of the present decisions, (games, actions), as sb3-contrib asks for them."""
-        return self._asked().masks.astype(np.bool_)
+        return self._require_current().masks.astype(np.bool_)
 
-    def _asked(self) -> _Arrays:
+    def _require_current(self) -> _Arrays:
+        """Return the arrays of the present decisions. Raises AttributeError before `reset`."""
         if self._current is None:
             raise AttributeError("no games are at a decision: call reset() first")
         return self._current
@@ -170,7 +182,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     def _make_arrays(self) -> _Arrays:
         """Return new arrays with a row for each game, which the games in C and those in Python fill in place."""
         games, numbers = self.num_envs, size(self.seats)
-        made: list[Any] = [
+        arrays: list[Any] = [
             np.empty((games, numbers), np.int16),
             np.empty((games, len(self.action_words)), np.int8),
             *(np.empty(games, np.int64) for _ in range(2)),
@@ -180,43 +192,54 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
             np.zeros(games, np.bool_),
             np.zeros((games, numbers), np.int16),
         ]
-        return _Arrays(*made)
+        return _Arrays(*arrays)
 
     def _play(
-        self, rows: NDArray[np.int64], actions: ArrayLike, arrays: _Arrays, asked: _Arrays, who: str = ""
+        self, rows: NDArray[np.int64], actions: ArrayLike, arrays: _Arrays, decisions: _Arrays, decider: str = ""
     ) -> None:
-        """Play in these rows; `asked` has their masks. Raises ValueError for an illegal action."""
-        chosen = np.array(actions, np.int64)
+        """Play in these rows, and write the next decisions to `arrays`. Raises ValueError for an illegal action.
+
+        decisions: has the masks and seats of the actions. decider: of them, for the message; "" for the learner.
+        """
+        numbers = np.array(actions, np.int64)
         current, self._current = self._current, None  # an exception in an opponent leaves games between two decisions
-        wrong = self._engine.step(rows, chosen, arrays)
-        if wrong >= 0:
+        illegal = self._engine.step(rows, numbers, arrays)  # the index of an illegal action, or -1
+        if illegal >= 0:
             self._current = current
-            row = int(rows[wrong])
-            may = ", ".join(f"{index} ({self.action_words[index]})" for index in np.flatnonzero(asked.masks[row]))
-            agent = self.possible_agents[asked.seats[row]]
-            raise ValueError(f"game {row}: {who}{agent} gave the action {chosen[wrong]}; its mask allows {may}")
+            row = int(rows[illegal])
+            legal = np.flatnonzero(decisions.masks[row])
+            choices = ", ".join(f"{index} ({self.action_words[index]})" for index in legal)
+            agent = f"{decider}{self.possible_agents[decisions.seats[row]]}"
+            raise ValueError(f"game {row}: {agent} gave the action {numbers[illegal]}; its mask allows {choices}")
 
     def _let_policies_act(self, arrays: _Arrays) -> None:
-        """Let the opponents that are policies act until each row is at a decision of the learner."""
-        while len(waiting := np.flatnonzero(arrays.who)):
-            for number in np.unique(arrays.who[waiting]):
-                rows = waiting[arrays.who[waiting] == number]
-                policy: Any = self.opponents[number - 1]
-                chosen = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
-                if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
-                    got = f"{chosen.dtype} of the shape {chosen.shape}"
-                    raise ValueError(f"opponent {number - 1} returned {got} for {len(rows)} rows")
-                self._play(rows, chosen, arrays, arrays, f"opponent {number - 1} as ")
+        """Let the opponents that are policies act until each row is at a decision of the learner.
+
+        Raises ValueError for actions of a wrong shape or type and for illegal ones, and what a policy raises.
+        """
+        while len(policy_rows := np.flatnonzero(arrays.deciders)):
+            for decider in np.unique(arrays.deciders[policy_rows]):
+                rows = policy_rows[arrays.deciders[policy_rows] == decider]
+                policy: Any = self.opponents[decider - 1]
+                actions = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
+                if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
+                    got = f"{actions.dtype} of the shape {actions.shape}"
+                    raise ValueError(f"opponent {decider - 1} returned {got} for {len(rows)} rows")
+                self._play(rows, actions, arrays, arrays, f"opponent {decider - 1} as ")
 
     def _info(self, arrays: _Arrays) -> dict[str, Any]:
-        return {"action_mask": arrays.masks, "_action_mask": self._all, "seat": arrays.seats, "_seat": self._all}
+        """Return the fields of `info` that each step has; as in gymnasium, `_name` marks the rows that have `name`."""
+        all_rows = self._all_rows
+        return {"action_mask": arrays.masks, "_action_mask": all_rows, "seat": arrays.seats, "_seat": all_rows}
 
-    def _ends(self, arrays: _Arrays) -> dict[str, Any]:
-        ended = arrays.terminated | arrays.truncated
-        if not ended.any():
+    def _end_info(self, arrays: _Arrays) -> dict[str, Any]:
+        """Return the fields of `info` on games that have ended in this step; {} if none has."""
+        has_ended = arrays.terminated | arrays.truncated
+        if not has_ended.any():
             return {}
-        final = {"returns": arrays.returns, "_returns": arrays.has_returns}
-        return {"final_obs": arrays.final_observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
+        returns = {"returns": arrays.returns, "_returns": arrays.has_returns}
+        observations = {"final_obs": arrays.final_observations, "_final_obs": has_ended}
+        return {**observations, "final_info": returns, "_final_info": has_ended}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state; that of the games in C is bytes with a checksum, which shows damage and not intent."""
@@ -229,14 +252,14 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         """Raise ImportError for games in C where the arena isn't compiled, ValueError for a damaged state."""
         vars(self).update(state)
         if self.in_c:
-            self._engine = native_games.make_games(self._tables())
+            self._engine = native_games.make_games(self._make_tables())
             games, checksum = state["_engine"]
             if self._checksum(games) != checksum:
                 raise ValueError("the state is damaged, or of another batch")
             self._engine.restore(games)
 
     def _checksum(self, state: bytes) -> int:
-        return zlib.crc32(state, zlib.crc32(repr((_LAYOUT, self._tables())).encode()))
+        return zlib.crc32(state, zlib.crc32(repr((_LAYOUT, self._make_tables())).encode()))
 
     def __copy__(self) -> Self:
         """Return a deep copy, because a shallow one would share a part of the games' state."""

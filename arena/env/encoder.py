@@ -35,11 +35,11 @@ OwnCards = dict[Any, Any]  # a cache of counts of own cards, kept between games
 
 def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
     """Return (slice, description) of each field by name; players are counted clockwise from the observer."""
-    places, begin = {}, 0
-    for part in coup_env.fields(seats):
-        places[part.name] = slice(begin, begin + part.size), part.says
-        begin += part.size
-    return places
+    fields, start = {}, 0
+    for field in coup_env.fields(seats):
+        fields[field.name] = slice(start, start + field.size), field.says
+        start += field.size
+    return fields
 
 
 class ObservationEncoder(coup_env.Watcher):
@@ -64,10 +64,10 @@ class ObservationEncoder(coup_env.Watcher):
         super().add(events)
         for event in events:
             if type(event) in self._concerning:
-                public = event_for_seat(event, None) if type(event) in PRIVATE else event
-                for news in self._pending_events:
-                    news.append(public)
-                if public is not event:
+                public_event = event_for_seat(event, None) if type(event) in PRIVATE else event
+                for pending_events in self._pending_events:
+                    pending_events.append(public_event)
+                if public_event is not event:
                     for seat in list_private_seats(event):
                         self._pending_events[seat][-1] = event_for_seat(event, seat)
 
@@ -77,10 +77,10 @@ class ObservationEncoder(coup_env.Watcher):
         Call this at each exchange of the seat, because no event contains the drawn cards.
         """
         seat = view.seat
-        news = self._pending_events[seat]
-        if news or type(view.board.phase) in _PRIVATE_PHASES:
-            self._certain_cards[seat] = self._knowledge[seat].known(view, news)
-            news.clear()
+        pending_events = self._pending_events[seat]
+        if pending_events or type(view.board.phase) in _PRIVATE_PHASES:
+            self._certain_cards[seat] = self._knowledge[seat].known(view, pending_events)
+            pending_events.clear()
         return self._certain_cards[seat]
 
     def observe(self, view: View) -> Array:

@@ -117,7 +117,7 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None  # may be left over from an unfinished game
-        self._left = len(self._game.asked)
+        self._answers_left = len(self._game.asked)
         self.agent_selection = self.possible_agents[self._game.asked[0]]
 
     def observe(self, agent: str) -> Observation:
@@ -136,9 +136,9 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         Without `observe` the observation is None.
         """
         agent = self.agent_selection
-        observed = self.observe(agent) if observe else None
+        observation = self.observe(agent) if observe else None
         rewards, terminated, truncated = self._cumulative_rewards, self.terminations, self.truncations
-        return observed, rewards[agent], terminated[agent], truncated[agent], self.infos[agent]
+        return observation, rewards[agent], terminated[agent], truncated[agent], self.infos[agent]
 
     def step(self, action: Any) -> None:
         """Play an action of the selected agent, None if it is out. Raises ValueError for an illegal action."""
@@ -148,30 +148,31 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
             return
         game = self._game
         eliminated = game.answer(self._seat[agent], action)
-        self._left -= 1
-        if self._left:
-            self.agent_selection = self.possible_agents[game.asked[-self._left]]
+        self._answers_left -= 1
+        asked_seats = game.asked
+        if self._answers_left:
+            self.agent_selection = self.possible_agents[asked_seats[-self._answers_left]]
             return
-        asked = game.asked
-        if not asked:
+        if not asked_seats:
             self._end()
             return
-        self._left = len(asked)
-        self.agent_selection = self.possible_agents[asked[0]]
+        self._answers_left = len(asked_seats)
+        self.agent_selection = self.possible_agents[asked_seats[0]]
         if eliminated:
             for seat in eliminated:
                 self.terminations[self.possible_agents[seat]] = True
             self._deads_step_first()
 
     def _end(self) -> None:
+        """Give each agent that is left its reward and its end, and select the first one."""
         game = self._game
         survivors = game.over.survivors if game.over is not None else ()
         for agent in self.agents:
             seat = self._seat[agent]
             self.rewards[agent] = game.reward(seat)
-            cut_off = game.is_draw and seat in survivors
-            self.truncations[agent] = cut_off
-            self.terminations[agent] = not cut_off
+            is_truncated = game.is_draw and seat in survivors
+            self.truncations[agent] = is_truncated
+            self.terminations[agent] = not is_truncated
         self._accumulate_rewards()
         self.agent_selection = self.agents[0]
 
@@ -190,7 +191,7 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
         """Deal a new game; return the observations and empty infos, by agent."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
-        return self._observations(), {agent: {} for agent in self.agents}
+        return self._observe_all(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Stepped:
         """Play the actions of the asked agents; return observations, rewards, terminations, truncations and infos.
@@ -203,7 +204,7 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
         eliminated = game.apply_answers(moves) if moves else ()
         rewards = dict.fromkeys(agents, 0.0)
         terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
-        observed = self._observations()
+        observations = self._observe_all()
         infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         over = game.over if not game.asked else None
         if over is not None or eliminated:
@@ -214,8 +215,9 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
                 if over is not None:
                     rewards[agent] = game.reward(seat)
             self.agents = [agent for agent in agents if not terminated[agent] and not truncated[agent]]
-        return observed, rewards, terminated, truncated, infos
+        return observations, rewards, terminated, truncated, infos
 
-    def _observations(self) -> dict[str, Observation]:
+    def _observe_all(self) -> dict[str, Observation]:
+        """Return the observation of each agent that is left."""
         observe, seats = self._game.observe, self._seat
         return {agent: observe(seats[agent]) for agent in self.agents}

@@ -44,6 +44,7 @@ from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, mes
 from protocol.kits import coup_env
 
 WAIT = 0  # the action of a seat that isn't asked
+_MAX_CACHED = 2_000  # per seat; less than 30 MB in all
 Mask = NDArray[np.int8]
 
 
@@ -54,15 +55,14 @@ class Actions:
         self._seats = seats
         self.words = coup_env.action_words(messages.make_ruleset(rules, seats), seats)
         self._index = {word: index for index, word in enumerate(self.words)}
-        self.cache: tuple[dict[int, LegalActions], ...] = tuple(
-            {} for _ in range(seats)
-        )  # by seat; the keys are ids of the moves
+        # By seat; the keys are ids of the moves.
+        self.cache: tuple[dict[int, LegalActions], ...] = tuple({} for _ in range(seats))
         self.waiting = LegalActions((), {WAIT: PASS}, self._mask([WAIT]))
 
     def make_legal(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
         """Return the legal moves of a seat as actions. Cached, because the engine returns the same tuples again."""
         cache = self.cache[seat]
-        if len(cache) >= 2_000:  # per seat; less than 30 MB in all
+        if len(cache) >= _MAX_CACHED:
             cache.clear()
         by_action = {self._index[self._word(move, seat)]: move for move in moves}
         cache[id(moves)] = legal = LegalActions(moves, by_action, self._mask([*by_action]))
@@ -134,7 +134,7 @@ class EnvironmentGames:
         # the seats asked now, in the order in which their answers count
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
         self.course: GameTranscript = _MissingBeforeReset()  # type: ignore[assignment]
-        self._own: OwnCards = {}
+        self._card_counts: OwnCards = {}
         self._key: bytes | None = None
         self._number = 0
         self._starter = 0
@@ -144,7 +144,7 @@ class EnvironmentGames:
         self._key, self._number, self._starter = key, -1, 0
 
     def reset(self, seed: int | None) -> None:
-        """Deal a game. The same seed deals the same games; None continues with the last seed, or draws one."""
+        """Deal the next game. The same seed deals the same games; None continues with the last seed, or draws one."""
         if seed is not None:
             self.set_key(derive_key(b"arena.env", f"seed|{int(seed)}"))
         elif self._key is None:
@@ -154,7 +154,7 @@ class EnvironmentGames:
         self._chance = KeyedRng(self._key, self._number)
         self.state = deal_game(self.rules, self.seats, self._chance, self._starter)
         self.course = GameTranscript(self._key, self._number, self.state)
-        self._watcher = ObservationEncoder(self.state, self._own)
+        self._watcher = ObservationEncoder(self.state, self._card_counts)
         self.answers: list[Move] = []  # of the first seats of `asked`
         self._log: list[Move] = []  # the answers of all past steps of this game
         self._legal: dict[int, LegalActions] = {}
@@ -165,18 +165,19 @@ class EnvironmentGames:
         return {name: value for name, value in vars(self).items() if name not in ("_chance", "_watcher")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Play the game again up to its present state."""
+        """Play the game again up to its present state, if one was dealt, for what `__getstate__` has omitted."""
         vars(self).update(state)
         if not isinstance(self.course, GameTranscript):
             return
         self._chance = KeyedRng(self.course.key, self._number)
-        self._watcher = ObservationEncoder(self.course.start, self._own)
-        at = self.course.start
-        replayed = 0
-        while replayed < len(self._log):
-            begin, replayed = replayed, replayed + len(at.board.phase.asked)
-            at, events = apply_moves(at, self._log[begin:replayed], self._chance)
-            self._watch(at, events)
+        self._watcher = ObservationEncoder(self.course.start, self._card_counts)
+        game_state = self.course.start
+        start = 0
+        while start < len(self._log):
+            end = start + len(game_state.board.phase.asked)
+            game_state, events = apply_moves(game_state, self._log[start:end], self._chance)
+            self._watch(game_state, events)
+            start = end
 
     @property
     def over(self) -> Over | None:
@@ -213,8 +214,8 @@ class EnvironmentGames:
             return legal.by_action[int(action)]
         except (KeyError, TypeError, ValueError):
             words = self.actions.words
-            may = ", ".join(f"{index} ({words[index]})" for index in legal.by_action)
-            raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {may}") from None
+            choices = ", ".join(f"{index} ({words[index]})" for index in legal.by_action)
+            raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {choices}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
         """Store the action of an asked seat; after the last one the game continues.
@@ -239,7 +240,7 @@ class EnvironmentGames:
 
     def apply_answers(self, answers: Sequence[Move]) -> tuple[int, ...]:
         """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
-        was = self.state.board.influence
+        old_influence = self.state.board.influence
         self.state, events = state, _ = apply_moves(self.state, answers, self._chance)
         self._log += answers
         if self._legal:
@@ -255,12 +256,13 @@ class EnvironmentGames:
             assert isinstance(phase, Over)
             self.course.end = board
             self._starter = first_seat(range(self.seats), phase.winner)
-        now = board.influence
-        if now is was or 0 not in now:
+        new_influence = board.influence
+        if new_influence is old_influence or 0 not in new_influence:
             return ()
-        return tuple([seat for seat, influence in enumerate(now) if not influence and was[seat]])
+        return tuple([seat for seat, cards in enumerate(new_influence) if not cards and old_influence[seat]])
 
     def _watch(self, state: State, events: tuple[Event, ...]) -> None:
+        """Let the encoder follow a step, which led to this state."""
         if events:
             self._watcher.add(events)
         if type(state.board.phase) is Exchanging:
@@ -281,12 +283,12 @@ class EnvironmentGames:
     def text(self) -> str:
         """Return the public state as text, one line per seat."""
         board = self.state.board
-        asked = ", ".join(map(str, board.phase.asked)) or "nobody"
-        lines = [f"turn {board.turn}: {type(board.phase).__name__} asks {asked}"]
+        seats = ", ".join(map(str, board.phase.asked)) or "nobody"
+        lines = [f"turn {board.turn}: {type(board.phase).__name__} asks {seats}"]
         rows = zip(board.coins, board.influence, board.revealed, strict=True)
         for seat, (coins, influence, revealed) in enumerate(rows):
-            lost = f", lost {', '.join(revealed)}" if revealed else ""
-            lines.append(f"{'>' if seat == board.actor else ' '} {seat}: {coins} coins, {influence} cards{lost}")
+            losses = f", lost {', '.join(revealed)}" if revealed else ""
+            lines.append(f"{'>' if seat == board.actor else ' '} {seat}: {coins} coins, {influence} cards{losses}")
         return "\n".join(lines)
 
 
@@ -304,17 +306,18 @@ class Opponent:
         self._transcript: GameTranscript | None = None
         self._state: object = None  # of the bot's last request; `_action` is its answer
         self._action = WAIT
-        self._asked: list[tuple[int, View]] = []  # of each request of this game: the events before it, and its view
+        self._requests: list[tuple[int, View]] = []  # of this game: the number of events before each, and its view
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the feed, which compiled code doesn't copy; it follows from the requests."""
         return {name: value for name, value in vars(self).items() if name != "_feed"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Feed the events of all requests again."""
         vars(self).update(state)
         if self._transcript is not None:
-            self._feed, self._sent = messages.MessageCursor(self._game.seats), 0
-            for count, view in self._asked:
+            self._feed, self._sent_events = messages.MessageCursor(self._game.seats), 0
+            for count, view in self._requests:
                 self._new_events(self._transcript, count)
                 self._feed.known(view)
 
@@ -329,37 +332,37 @@ class Opponent:
         return self._action
 
     def _ask_bot(self) -> int:
+        """Send the bot a request; return its action. Raises exceptions as `arena.local.play` does."""
         game, seat, player = self._game, self._seat, self._get_player(self._game.course)
-        actions, times = game.legal_actions(seat), self._spec.timing(seat)
+        actions, timing = game.legal_actions(seat), self._spec.timing(seat)
         player.number += 1
-        view, number = view_from_seat(game.state, seat), game.course.number
-        self._asked.append((len(game.course.events), view))
-        legal, events, certain = (
-            make_legal_moves(actions.moves),
-            self._new_events(game.course),
-            self._feed.known(view),
-        )
+        view, game_number = view_from_seat(game.state, seat), game.course.number
+        self._requests.append((len(game.course.events), view))
+        legal = make_legal_moves(actions.moves)
+        events = self._new_events(game.course)
+        certain = self._feed.known(view)  # after the events
         message = messages.make_request(
-            view, certain, number, player.number, events, legal, times.limit_ms, times.bank_ms
+            view, certain, game_number, player.number, events, legal, timing.limit_ms, timing.bank_ms
         )
         return [*actions.by_action][player.choice(message, legal)]
 
     def _get_player(self, course: GameTranscript) -> LocalPlayer:
         """Return the player, after sending it the start of this game if necessary."""
-        past = self._transcript
-        if past is course:
+        old_game = self._transcript
+        if old_game is course:
             return self._player
-        if past is not None and past.end is not None:
-            self._player.send(messages.make_game_over(past.number, past.end, self._new_events(past)))
-        if past is None or past.key is not course.key:
+        if old_game is not None and old_game.end is not None:
+            self._player.send(messages.make_game_over(old_game.number, old_game.end, self._new_events(old_game)))
+        if old_game is None or old_game.key is not course.key:
             self._begin_match(course.key)
-        self._transcript, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
-        self._asked = []
+        self._transcript, self._sent_events, self._feed = course, 0, messages.MessageCursor(self._game.seats)
+        self._requests = []
         view, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
         self._player.send(messages.make_game_start(view, course.number, seed, self._spec.handles))
         return self._player
 
     def _begin_match(self, key: bytes) -> None:
+        """Make the bot of a new match, and exchange hellos. key: of the environment's games."""
         game = self._game
         agents = tuple(f"player_{seat}" for seat in range(game.seats))
         seatings = (tuple(range(game.seats)),)
@@ -369,7 +372,7 @@ class Opponent:
 
     def _new_events(self, course: GameTranscript, end: int | None = None) -> list[dict[str, Any]]:
         """Return the events before event `end` that weren't sent to the bot yet, as its seat sees them."""
-        events = course.events[self._sent : end]
+        events = course.events[self._sent_events : end]
         self._feed.add(events)
-        self._sent += len(events)
+        self._sent_events += len(events)
         return self._feed.take(self._seat)

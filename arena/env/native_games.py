@@ -17,10 +17,11 @@ except ImportError:
     _games = None
 
 _PRESETS = (PRESETS["coup"], PRESETS["inquisitor"])
-_MAX_SEATS = 6
+_MAX_SEATS, _MAX_OPPONENTS, _MAX_TURNS = 6, 64, 32_767
+_FREE_FIELDS = ("name", "min_seats", "max_seats", "turn_limit", "talk")  # of rules, which C needs not know
 _NOT_COMPILED = "the arena isn't compiled: install a compiled wheel, or run `make compiled` in a clone"
-_PLAYED = ("random", "honest")  # the opponents in C
-_SINGLE = {"-": "pass", "!": "challenge"}  # the verbs of words that aren't their own
+_OPPONENTS = ("random", "honest")  # in C
+_VERBS = {"-": "pass", "!": "challenge"}  # the verbs of words that aren't their own
 
 
 def is_policy(opponent: object) -> bool:
@@ -32,18 +33,17 @@ def problem(rules: Ruleset, seats: int, opponents: Sequence[Any]) -> str | None:
     """Return why such games can't be played in C, None if they can."""
     if _games is None:
         return _NOT_COMPILED
-    free = ("name", "min_seats", "max_seats", "turn_limit", "talk")  # what C needs not know
-    own = {name: getattr(rules, name) for name in free}
-    if not any(replace(preset, **own) == rules for preset in _PRESETS):
+    values = {name: getattr(rules, name) for name in _FREE_FIELDS}
+    if not any(replace(preset, **values) == rules for preset in _PRESETS):
         return "the rules aren't those of coup or inquisitor"
-    if rules.limit(seats) > 32_767:
-        return "the turn limit is above 32,767"
+    if rules.limit(seats) > _MAX_TURNS:
+        return f"the turn limit is above {_MAX_TURNS:,}"
     if seats > _MAX_SEATS:
         return f"there are more than {_MAX_SEATS} seats"
-    if not all(opponent in _PLAYED or is_policy(opponent) for opponent in opponents):
+    if not all(opponent in _OPPONENTS or is_policy(opponent) for opponent in opponents):
         return "an opponent is a bot"
-    if len(opponents) > 64:
-        return "there are more than 64 opponents"
+    if len(opponents) > _MAX_OPPONENTS:
+        return f"there are more than {_MAX_OPPONENTS} opponents"
     return None
 
 
@@ -63,13 +63,41 @@ def make_tables(
     """
     roles = [role.value for role in rules.roles]
     honest = vars(sys.modules[sample("sample:honest").__module__])
-    places = {name: place.start for name, (place, _) in observation_fields(seats).items()}
-    starts = {
-        **{name.removeprefix("player 0: "): place for name, place in places.items()},
-        **{f"kind_{kind}": places["kind"] + at for at, kind in enumerate(coup_env.KINDS)},
-        **{f"reason_{reason}": places["reason"] + at for at, reason in enumerate(coup_env.REASONS)},
+    offsets = {name: field.start for name, (field, _) in observation_fields(seats).items()}
+    places = {
+        **{name.removeprefix("player 0: "): offset for name, offset in offsets.items()},
+        **{f"kind_{kind}": offsets["kind"] + index for index, kind in enumerate(coup_env.KINDS)},
+        **{f"reason_{reason}": offsets["reason"] + index for index, reason in enumerate(coup_env.REASONS)},
     }
-    rows = [
+    policy_number = _games.PLAYERS.split().index("policy")
+    roster = [
+        _games.PLAYERS.split().index(opponent) if opponent in _OPPONENTS else policy_number + index
+        for index, opponent in enumerate(opponents)
+    ]
+    return {
+        "games": games,
+        "seats": seats,
+        "facts": facts,
+        "row_numbers": offsets["player 1: coins"] - offsets["player 0: coins"],
+        "secret_numbers": offsets["player 1: known"] - offsets["player 0: known"],
+        "numbers": coup_env.size(seats),
+        "rules": _pack_rows(_games.RULES, [_list_settings(rules, seats)]),
+        "rows": _pack_rows(_games.ROW, _list_actions(rules, roles, honest["ROLE_FOR"], places)),
+        "moves": _pack(_encode_move(word, rules, roles) for word in words),
+        "places": _pack_rows(_games.PLACES, [places]),
+        "values": _pack([[10 * honest["VALUE"].get(role, 2) for role in roles]]),
+        "roster": array("h", roster),
+    }
+
+
+def _list_actions(
+    rules: Ruleset, roles: Sequence[str], honest_roles: Mapping[str, str], places: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Return the actions of the rules as numbers by name. honest_roles: the role for which sample:honest plays each.
+
+    places: the indices of numbers in an observation.
+    """
+    return [
         {
             "effect": _games.EFFECTS.split().index(row.effect),
             "cost": row.cost,
@@ -78,13 +106,17 @@ def make_tables(
             "claim": -1 if row.claim is None else roles.index(row.claim),
             "block_roles": sum(1 << roles.index(role) for role in row.block_roles),
             "forced": row.action == "coup",
-            "honest": row.claim is None or honest["ROLE_FOR"].get(row.action) == row.claim,
+            "honest": row.claim is None or honest_roles.get(row.action) == row.claim,
             "shown_at": places["action"] + coup_env.ACTIONS.index(row.action),
-            "reason_at": starts.get(f"reason_{row.action}", 0),
+            "reason_at": places.get(f"reason_{row.action}", 0),
         }
         for row in rules.actions
     ]
-    settings = {
+
+
+def _list_settings(rules: Ruleset, seats: int) -> dict[str, Any]:
+    """Return the other numbers of the rules by name."""
+    return {
         "copies": rules.copies(seats),
         "draw": rules.draw,
         "start_coins": rules.start_coins,
@@ -93,44 +125,25 @@ def make_tables(
         "turn_limit": rules.limit(seats),
         "draws_first": rules.examine_replace == "draw_first",
     }
-    played = _games.PLAYERS.split()
-    roster = [
-        played.index(opponent) if opponent in _PLAYED else played.index("policy") + at
-        for at, opponent in enumerate(opponents)
-    ]
-    return {
-        "games": games,
-        "seats": seats,
-        "facts": facts,
-        "row_numbers": places["player 1: coins"] - places["player 0: coins"],
-        "secret_numbers": places["player 1: known"] - places["player 0: known"],
-        "numbers": coup_env.size(seats),
-        "rules": _listed(_games.RULES, [settings]),
-        "rows": _listed(_games.ROW, rows),
-        "moves": _numbers(_move(word, rules, roles) for word in words),
-        "places": _listed(_games.PLACES, [starts]),
-        "values": _numbers([[10 * honest["VALUE"].get(role, 2) for role in roles]]),
-        "roster": array("h", roster),
-    }
 
 
-def _numbers(rows: Iterable[Iterable[float]]) -> "array[int]":
+def _pack(rows: Iterable[Iterable[float]]) -> "array[int]":
     return array("h", [int(number) for row in rows for number in row])
 
 
-def _listed(names: str, rows: Iterable[Mapping[str, Any]]) -> "array[int]":
+def _pack_rows(names: str, rows: Iterable[Mapping[str, Any]]) -> "array[int]":
     """Return the values of each row in the order that C names."""
-    return _numbers([row[name] for name in names.split()] for row in rows)
+    return _pack([row[name] for name in names.split()] for row in rows)
 
 
-def _move(word: str, rules: Ruleset, roles: Sequence[str]) -> tuple[int, int, int]:
-    """Return an action's word as a move of c/game.h."""
+def _encode_move(word: str, rules: Ruleset, roles: Sequence[str]) -> tuple[int, int, int]:
+    """Return an action's word as a move of c/game.h: (verb, and two numbers that depend on it)."""
     verbs = _games.VERBS.split()
     name, _, argument = word.partition(":")
     actions = [row.action.value for row in rules.actions]
     if name in actions:
         return verbs.index("act"), actions.index(name), int(argument or 0)
-    verb = verbs.index(_SINGLE.get(name, name))
+    verb = verbs.index(_VERBS.get(name, name))
     if name == "keep":
         first_role, _, second_role = argument.partition("+")
         return verb, roles.index(first_role), roles.index(second_role) if second_role else -1

@@ -49,31 +49,32 @@ def save_bot(
 
     layers: (weights, biases) of each layer as arrays; weights have a row for each output, as in torch. activation:
     between layers. choice: the legal action of the highest score ("best"), or drawn by the softmax of the scores. An
-    existing bot.py or bot.toml isn't changed. Raises ValueError for layers of wrong shapes or an unknown option.
+    existing bot.py or bot.toml isn't changed. Raises ValueError for layers of wrong shapes or an unknown option,
+    OSError if a file can't be written.
     """
-    arrays = [(np.asarray(rows, np.float32), np.asarray(bias, np.float32)) for rows, bias in layers]
+    arrays = [(np.asarray(weights, np.float32), np.asarray(bias, np.float32)) for weights, bias in layers]
     sizes = [coup_env.size(len(game.possible_agents)), *(len(bias) for _, bias in arrays)]
-    layer_shapes = [*zip(sizes[1:], sizes, strict=False)]
-    if [rows.shape for rows, _ in arrays] != layer_shapes or sizes[-1] != len(game.action_words):
+    shapes = [weights.shape for weights, _ in arrays]
+    if shapes != [*zip(sizes[1:], sizes, strict=False)] or sizes[-1] != len(game.action_words):
         raise ValueError(
-            f"the layers' weights have the shapes {[rows.shape for rows, _ in arrays]}; they must lead from "
-            f"{sizes[0]} numbers to {len(game.action_words)} actions, with a row for each output"
+            f"the layers' weights have the shapes {shapes}; they must lead from {sizes[0]} numbers to "
+            f"{len(game.action_words)} actions, with a row for each output"
         )
     if activation not in coup_env.ACTIVATIONS or choice not in ("best", "drawn"):
         raise ValueError(f"activation {activation!r}, choice {choice!r}: see save_bot's docstring")
-    trained = {
+    policy = {
         "encoding": coup_env.ENCODING,
         "actions": game.action_words,
         "activation": activation,
         "choice": choice,
         "layers": [
-            {"weights": [*map(_shortest_floats, rows)], "bias": _shortest_floats(bias)} for rows, bias in arrays
+            {"weights": [*map(_shortest_floats, weights)], "bias": _shortest_floats(bias)} for weights, bias in arrays
         ],
     }
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_bot_files(folder, json.dumps(trained, separators=(",", ":")))
-    return folder
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    _write_bot_files(path, json.dumps(policy, separators=(",", ":")))
+    return path
 
 
 def _write_bot_files(folder: Path, weights: str) -> None:

@@ -19,25 +19,26 @@ _LEARNER = -1  # else the number of an opponent
 
 
 class PythonGames:
-    """Games that share `first`'s rules and caches. Raises ValueError for a bot that is an object."""
+    """Games that share the rules and caches of `prototype`. facts: as of `batch`.
 
-    def __init__(self, first: EnvironmentGames, games: int, opponents: Sequence[Any], facts: bool) -> None:
-        self._games = [copy.copy(first) for _ in range(games)]
+    Raises ValueError for a bot that is an object.
+    """
+
+    def __init__(self, prototype: EnvironmentGames, games: int, opponents: Sequence[Any], facts: bool) -> None:
+        self._games = [copy.copy(prototype) for _ in range(games)]
         self._opponents = ["sample:honest" if opponent == "honest" else opponent for opponent in opponents]
         bots = {
-            str(at): bot
-            for at, bot in enumerate(self._opponents)
+            str(number): bot
+            for number, bot in enumerate(self._opponents)
             if bot != "random" and not native_games.is_policy(bot)
         }
         require_factories(name_bots(bots), "for several games,")
         self._bots: dict[tuple[int, int, int], Opponent] = {}  # by row, seat and opponent, once it is asked
-        self._who = [[_LEARNER] * first.seats for _ in range(games)]
-        self._dice, self._seat, self._decided = [0] * games, [0] * games, [False] * games
-        fields = observation_fields(first.seats).items()
-        unwanted = (
-            [] if facts else [place for name, (place, _) in fields if name.endswith(("known", "lacks", "in_deck"))]
-        )
-        self._unwanted = np.r_[tuple(unwanted)] if unwanted else None
+        self._deciders = [[_LEARNER] * prototype.seats for _ in range(games)]  # by row and seat
+        self._dice, self._seat, self._has_decided = [0] * games, [0] * games, [False] * games
+        fields = observation_fields(prototype.seats).items()
+        fact_slices = [field for name, (field, _) in fields if name.endswith(("known", "lacks", "in_deck"))]
+        self._omitted_numbers = None if facts else np.r_[tuple(fact_slices)]
 
     def seed(self, row: int, key: bytes) -> None:
         self._games[row].set_key(key)
@@ -48,24 +49,26 @@ class PythonGames:
             self._settle(row, arrays)
 
     def step(self, rows: NDArray[np.int64], actions: NDArray[np.int64], arrays: Any) -> int:
+        """Play an action in each of these rows; return -1, or the index of an illegal one: then none is played."""
         games, seats = self._games, self._seat
-        chosen = [*zip(rows.tolist(), actions.tolist(), strict=True)]
-        for at, (row, action) in enumerate(chosen):
+        row_actions = [*zip(rows.tolist(), actions.tolist(), strict=True)]
+        for index, (row, action) in enumerate(row_actions):
             if action not in games[row].legal_actions(seats[row]).by_action:
-                return at
-        for row, action in chosen:
+                return index
+        for row, action in row_actions:
             games[row].answer(seats[row], action)
             self._settle(row, arrays)
         return -1
 
     def _deal(self, row: int) -> None:
-        game, who = self._games[row], self._who[row]
+        """Deal the next game of a row, and draw the opponent of each seat."""
+        game, deciders = self._games[row], self._deciders[row]
         game.reset(None)
         key, number = game.course.key, game.course.number
-        self._dice[row], self._decided[row] = draw_number(key, f"dice|{number}|0") >> 192, False
+        self._dice[row], self._has_decided[row] = draw_number(key, f"dice|{number}|0") >> 192, False
         for seat in range(game.seats if self._opponents else 0):
             is_learner = seat == (row + number) % game.seats
-            who[seat] = _LEARNER if is_learner else self._roll(row, len(self._opponents))
+            deciders[seat] = _LEARNER if is_learner else self._roll(row, len(self._opponents))
 
     def _roll(self, row: int, below: int) -> int:
         """Return a number below a bound, by SplitMix64."""
@@ -82,47 +85,50 @@ class PythonGames:
         """
         game = self._games[row]
         while True:
-            who = self._who[row]
-            own = who.index(_LEARNER) if self._opponents else self._seat[row]
-            if not game.asked or (self._opponents and not game.state.board.influence[own]):
-                if self._decided[row]:
-                    self._finish(row, own, arrays)
+            deciders = self._deciders[row]
+            own_seat = deciders.index(_LEARNER) if self._opponents else self._seat[row]
+            if not game.asked or (self._opponents and not game.state.board.influence[own_seat]):
+                if self._has_decided[row]:
+                    self._write_end(row, own_seat, arrays)
                 self._deal(row)
                 continue
             seat = game.asked[len(game.answers)]
-            opponent = None if who[seat] == _LEARNER else self._opponents[who[seat]]
+            opponent = None if deciders[seat] == _LEARNER else self._opponents[deciders[seat]]
             if opponent is not None and not native_games.is_policy(opponent):
                 game.answer(seat, self._choose(row, seat, opponent))
                 continue
             self._seat[row] = arrays.seats[row] = seat
-            self._decided[row] |= opponent is None
-            arrays.who[row] = who[seat] + 1
+            self._has_decided[row] |= opponent is None
+            arrays.deciders[row] = deciders[seat] + 1
             self._observe(game, seat, arrays.observations[row], arrays.masks[row])
             return
 
     def _choose(self, row: int, seat: int, opponent: Any) -> int:
+        """Return the action of an opponent that isn't a policy: a random one, or a bot's. Raises like the bot."""
         game = self._games[row]
         if opponent == "random":
             legal = sorted(game.legal_actions(seat).by_action)
             return legal[self._roll(row, len(legal))]
-        place = row, seat, self._who[row][seat]
-        if place not in self._bots:
-            self._bots[place] = Opponent(game, seat, opponent)
-        return self._bots[place].action()
+        key = row, seat, self._deciders[row][seat]
+        if key not in self._bots:
+            self._bots[key] = Opponent(game, seat, opponent)
+        return self._bots[key].action()
 
     def _observe(self, game: EnvironmentGames, seat: int, numbers: Any, mask: Any = None) -> None:
-        observed = game.observe(seat)
-        numbers[:] = observed["observation"]
-        if self._unwanted is not None:
-            numbers[self._unwanted] = 0
+        """Write a seat's observation to `numbers` and, if it is given, its mask to `mask`."""
+        observation = game.observe(seat)
+        numbers[:] = observation["observation"]
+        if self._omitted_numbers is not None:
+            numbers[self._omitted_numbers] = 0
         if mask is not None:
-            mask[:] = observed["action_mask"]
+            mask[:] = observation["action_mask"]
 
-    def _finish(self, row: int, seat: int, arrays: Any) -> None:
+    def _write_end(self, row: int, seat: int, arrays: Any) -> None:
+        """Write the end of a game for the learner, without returns if it is out before the game is over."""
         game, over = self._games[row], self._games[row].over
         self._observe(game, seat, arrays.final_observations[row])
         arrays.truncated[row] = over is not None and game.is_draw and seat in over.survivors
         arrays.terminated[row] = not arrays.truncated[row]
         if over is not None:
             arrays.rewards[row], arrays.has_returns[row] = game.reward(seat), True
-            arrays.returns[row] = [game.reward(each) for each in range(game.seats)]
+            arrays.returns[row] = [game.reward(other_seat) for other_seat in range(game.seats)]

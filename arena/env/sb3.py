@@ -56,9 +56,11 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]  # where it isn't installed
 
     def layers(self, policy: Any) -> list[tuple[Floats, Floats]]:
         """Return the actor of a policy of dense layers for `save_bot`, with the scale in the first weights."""
-        parts = [*policy.mlp_extractor.policy_net, policy.action_net]
+        modules = [*policy.mlp_extractor.policy_net, policy.action_net]
         layers = [
-            (part.weight.detach().numpy(), part.bias.detach().numpy()) for part in parts if hasattr(part, "weight")
+            (module.weight.detach().numpy(), module.bias.detach().numpy())
+            for module in modules
+            if hasattr(module, "weight")
         ]
         return [(layers[0][0] * self.scale, layers[0][1]), *layers[1:]]
 

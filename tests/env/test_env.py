@@ -479,7 +479,7 @@ def test_a_copy_observes_the_same_and_plays_independently(way: Callable[[raw_env
     rng = random.Random(5)
     game = env(rules="reformation", seats=3)
     game.reset(seed=1)
-    while len(game._game.asked) < 2 or game._left == len(game._game.asked):
+    while len(game._game.asked) < 2 or game._answers_left == len(game._game.asked):
         game.step(chosen(game.last()[0]["action_mask"], rng))
     before, twin = game.last()[0]["observation"], way(game)
 
