@@ -54,7 +54,10 @@ class TablePlace:
 def make_frame(
     settings: MatchSettings, games: int, places: Iterable[TablePlace], view: GameView | None, table: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a frame. games: of a match; table: its fields that aren't those of a table of one person and bots."""
+    """Return a frame. games: of a match; table: its fields that aren't those of a table of one person and bots.
+
+    view: None without a game.
+    """
     return {
         "table": {
             "rules": settings.rules.name,
@@ -69,30 +72,35 @@ def make_frame(
     }
 
 
-def label_handles(shown: Iterable[tuple[str, str]]) -> dict[str, str]:
+def label_handles(players: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the names to show by handle, from pairs (handle, name); equal names, and "you", get their handle too."""
-    pairs = list(shown)
-    taken = Counter(name.casefold() for _, name in pairs) | Counter({YOU: 2})
-    return {handle: name if taken[name.casefold()] == 1 else f"{name} {handle}" for handle, name in pairs}
+    pairs = list(players)
+    counts = Counter(name.casefold() for _, name in pairs) | Counter({YOU: 2})
+    return {handle: name if counts[name.casefold()] == 1 else f"{name} {handle}" for handle, name in pairs}
 
 
 class FrameSerializer:
     """Serialize the frames for one viewer: each has only the events that the frames before didn't have."""
 
     def __init__(self) -> None:
-        self._game: object = None  # the match and the game that are shown
-        self._events = 0  # how many of its events
+        self._game_key: object = None  # the match and the game of the last frame
+        self._event_count = 0  # of this game
 
     def serialize(self, frame: Mapping[str, Any]) -> str:
         """Return a frame as JSON. The open request has its remaining seconds in place of the time at which it ends."""
         game = frame["game"]
         if game is not None:
-            shown = (frame["table"]["match"], game["number"])
-            first = self._events if shown == self._game else 0
-            self._game, self._events = shown, len(game["events"])
-            game = {**game, "events": game["events"][first:]}
+            key = (frame["table"]["match"], game["number"])
+            first_event = self._event_count if key == self._game_key else 0
+            self._game_key, self._event_count = key, len(game["events"])
+            game = {**game, "events": game["events"][first_event:]}
             if game["ask"] is not None:
-                ask = game["ask"] = dict(game["ask"])
-                ends_at = ask.pop("ends_at")
-                ask["clock_s"] = None if ends_at is None else max(0.0, ends_at - time.monotonic())
+                game["ask"] = _with_seconds_left(game["ask"])
         return json.dumps({**frame, "game": game}, separators=(",", ":"))
+
+
+def _with_seconds_left(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an open request with `clock_s`, None without a clock, in place of `ends_at`."""
+    fields = dict(request)
+    ends_at = fields.pop("ends_at")
+    return {**fields, "clock_s": None if ends_at is None else max(0.0, ends_at - time.monotonic())}

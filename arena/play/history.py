@@ -13,8 +13,8 @@ class GameHistory:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._turn_events: list[dict[str, Any]] = []  # of the last line
-        self._first_unshown = 0  # index of the first line that wasn't completely shown
-        self._shown_part = ""  # the shown part of this line
+        self._next_line = 0  # index of the first line that wasn't completely returned
+        self._next_line_start = ""  # what was returned of this line
 
     def add(self, events: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
         """Add events, in order; the line of a continued turn is written again as a whole. names: by seat."""
@@ -25,13 +25,14 @@ class GameHistory:
                 self.lines.append("")
                 self._turn_events = []
             self._turn_events.append(event)
-            described = [turn_event for turn_event in self._turn_events if turn_event["event"] != "coins"]
+            shown_events = [turn_event for turn_event in self._turn_events if turn_event["event"] != "coins"]
             self.lines[-1] = join_texts(
-                (turn_event["event"], to_second_person(describe_event(turn_event, names))) for turn_event in described
+                (shown_event["event"], to_second_person(describe_event(shown_event, names)))
+                for shown_event in shown_events
             )
 
     def _starts_line(self, event: dict[str, Any]) -> bool:
-        """Return whether an event begins a line: an action, or talk before an action."""
+        """Return whether an event begins a line: the first one, an action, or talk before an action."""
         kinds = [turn_event["event"] for turn_event in self._turn_events]
         if not self.lines or (event["event"] == "say" and kinds[-1] == "resolved"):
             return True
@@ -39,11 +40,11 @@ class GameHistory:
 
     def take_new_lines(self) -> list[str]:
         """Return the lines since the last call, beginning with the new part of the last line returned then."""
-        lines = self.lines[self._first_unshown :]
-        if lines and self._shown_part and lines[0].startswith(self._shown_part):
-            lines[0] = lines[0].removeprefix(self._shown_part).strip(" ·:")
-        self._first_unshown = max(0, len(self.lines) - 1)
-        self._shown_part = self.lines[-1] if self.lines else ""
+        lines = self.lines[self._next_line :]
+        if lines and self._next_line_start and lines[0].startswith(self._next_line_start):
+            lines[0] = lines[0].removeprefix(self._next_line_start).strip(" ·:")
+        self._next_line = max(0, len(self.lines) - 1)
+        self._next_line_start = self.lines[-1] if self.lines else ""
         return [begin_with_capital(line) for line in lines if line]
 
 

@@ -25,32 +25,33 @@ class MomentMaker:
 
     def __init__(self, spec: MatchSpec, viewers: Collection[int | None], people: Collection[int]) -> None:
         self._spec, self._viewers, self._people = spec, viewers, frozenset(people)
-        self._before: coup.State | None = None  # the state before the next step
+        self._state: coup.State | None = None  # before the next step
         self._knowledge: dict[int, coup.Knowledge] = {}  # by bot in `viewers`; of the current game
 
     def make(
-        self, game: int, state: coup.State, first: int, events: Sequence[coup.Event], pace: float
+        self, game: int, state: coup.State, first_event: int, events: Sequence[coup.Event], pace: float
     ) -> tuple[dict[int | None, dict[str, Any]], int]:
         """Return the moment of each of `viewers` after a step, and for how long its events are shown, in ms.
 
-        The step's events are numbered from `first`; a game begins with a call without events. `pace` is the factor of
-        the times. The step and its times depend only on what all players see.
+        The step's events are numbered from `first_event`; a game begins with a call without events. `pace` is the
+        factor of the times. The step and its times depend only on what all players see. Call this once for each step.
         """
-        if first == 0 and not events:
-            self._before, self._knowledge = None, {}
-        before, self._before = self._before, state
+        if first_event == 0 and not events:
+            self._state, self._knowledge = None, {}
+        old_state, self._state = self._state, state
         seating = self._spec.seatings[game]
         handles = [self._spec.handles[bot] for bot in seating]
-        plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
-        step = {} if before is None else _describe_step(before.board, events, pace if plays else pace / _SPEEDUP)
+        if not any(state.board.influence[seating.index(bot)] for bot in self._people):
+            pace /= _SPEEDUP
+        step = {} if old_state is None else _describe_step(old_state.board, events, pace)
         public = {"step": step, "phase": _describe_phase(state.board)}
-        views: dict[int | None, dict[str, Any]] = {}
+        moments: dict[int | None, dict[str, Any]] = {}
         for bot in self._viewers:
-            seat = None if bot is None else seating.index(bot)
-            view = None if seat is None else coup.view_from_seat(state, seat)
+            view = None if bot is None else coup.view_from_seat(state, seating.index(bot))
             certain = coup.NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
-            views[bot] = {**messages.make_moment(game, handles, state.board, view, certain, first, events), **public}
-        return views, sum(step.get("shown_ms", ()))
+            moment = messages.make_moment(game, handles, state.board, view, certain, first_event, events)
+            moments[bot] = {**moment, **public}
+        return moments, sum(step.get("shown_ms", ()))
 
     def _certain_cards(self, bot: int, view: coup.View, events: Sequence[coup.Event]) -> coup.CertainCards:
         """Return the cards that are certain to a bot's seat; must be called once for each move."""
@@ -62,11 +63,11 @@ class MomentMaker:
         )
 
 
-def _describe_step(before: coup.Board, events: Sequence[coup.Event], pace: float) -> dict[str, Any]:
+def _describe_step(board: coup.Board, events: Sequence[coup.Event], pace: float) -> dict[str, Any]:
     """Return the turn and kind of the step that led from a board to these events, and how long each is shown."""
-    kind = messages.KINDS[type(before.phase)]
+    kind = messages.KINDS[type(board.phase)]
     times = list_shown_ms(kind, [event.word for event in events])
-    return {"turn": before.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
+    return {"turn": board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
 
 
 def _describe_phase(board: coup.Board) -> dict[str, Any]:
@@ -82,10 +83,10 @@ def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:
     kind: of the step's requests. words: the events' words. A window in which no player objected has one more time,
     before the others.
     """
-    objects = {"challenge", "block"}
-    shown = ["quiet", *words] if kind in objects and objects.isdisjoint(words) else [*words]
-    follows = [place > 0 and word in _FOLLOWING for place, word in enumerate(shown)]
+    objections = {"challenge", "block"}
+    is_quiet = kind in objections and objections.isdisjoint(words)
+    shown_words = ["quiet", *words] if is_quiet else words
     return [
-        0 if is_following else _SHOWN_EVENT_MS.get(word, _SHOWN_MS)
-        for word, is_following in zip(shown, follows, strict=True)
+        0 if index > 0 and word in _FOLLOWING else _SHOWN_EVENT_MS.get(word, _SHOWN_MS)
+        for index, word in enumerate(shown_words)
     ]

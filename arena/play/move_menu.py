@@ -58,44 +58,49 @@ def make_move_menu(
     options: list[MoveOption] = []
     for number, choices in zip(NUMBERS, groups.values(), strict=False):
         move = legal[choices[0][0]]
-        letter = _free_letter(move, "".join(option.letter for option in options))
-        text = _move_text([legal[index] for index, _ in choices], rules, names)
+        letter = _choose_letter(move, "".join(option.letter for option in options))
+        text = _describe_moves([legal[index] for index, _ in choices], rules, names)
         options.append(MoveOption(number, letter, text, tuple(choices), _is_bluff(move, cards, rules)))
     return options
 
 
-def _free_letter(move: Mapping[str, Any], used: str) -> str:
-    """Return a letter that isn't in `used`; "" if all letters of the move's words are."""
+def _choose_letter(move: Mapping[str, Any], used_letters: str) -> str:
+    """Return an unused letter of the move's words; "" if all of them are used."""
     word = str(move.get("action") or next(iter(move)))
     value = move.get(word)
-    fixed = _LETTERS.get(word, "")
-    letters = fixed + (value if isinstance(value, str) else "") + (word if not isinstance(value, list) else "")
-    return next((letter for letter in letters if letter.isalpha() and letter not in used + RESERVED_LETTERS), "")
+    letters = _LETTERS.get(word, "")
+    if isinstance(value, str):
+        letters += value
+    if not isinstance(value, list):
+        letters += word
+    return next(
+        (letter for letter in letters if letter.isalpha() and letter not in used_letters + RESERVED_LETTERS), ""
+    )
 
 
-def _move_text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
+def _describe_moves(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
     """Describe moves that differ only in their target as one line of a menu, with what they cost."""
     move = moves[0]
     cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
-    paid = f" ({cost} coins)" if cost else ""
-    targets = [names[aimed_move["target"]] for aimed_move in moves if "target" in aimed_move]
-    if not targets:
-        return describe_move(move, names) + paid
-    aimed = next(aimed_move for aimed_move in moves if "target" in aimed_move)
-    whom = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
-    text = describe_move({**aimed, "target": 0}, [whom])
-    alone = describe_move(move, names)
-    return (f"{alone}, or {text}" if "target" not in move else text) + paid
+    price = f" ({cost} coins)" if cost else ""
+    targeted_moves = [targeted_move for targeted_move in moves if "target" in targeted_move]
+    if not targeted_moves:
+        return describe_move(move, names) + price
+    targets = [names[targeted_move["target"]] for targeted_move in targeted_moves]
+    target_list = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
+    text = describe_move({**targeted_moves[0], "target": 0}, [target_list])
+    return (text if "target" in move else f"{describe_move(move, names)}, or {text}") + price
 
 
 def _is_bluff(move: Mapping[str, Any], cards: Sequence[str], rules: Mapping[str, Any]) -> bool:
-    row = find_action_rule(str(move.get("action")), rules)
-    claim = move.get("block") if row is None else row.claim
-    return claim is not None and (claim in cards) == (row is not None and row.denies)
+    """Return whether a move claims a role that these cards lack, or denies one that they have."""
+    rule = find_action_rule(str(move.get("action")), rules)
+    claim = move.get("block") if rule is None else rule.claim
+    return claim is not None and (claim in cards) == (rule is not None and rule.denies)
 
 
 def find_action_rule(action: str, rules: Mapping[str, Any]) -> coup.ActionRule | None:
-    """Return the row of an action in the rules of a `hello`."""
+    """Return the row of an action in the rules of a `hello`; None if they have no such action."""
     return _read_rows(tuple((name, rules[name]) for name in coup.FIELD_BY_NAME if name in rules)).get(action)
 
 

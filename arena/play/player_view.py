@@ -119,10 +119,10 @@ class PlayerView:
         self._phase: Message = {}  # the open phase, as all may know it
         self._steps = 0  # of this game
         self._began_at, self._duration_s = 0.0, 0
-        self._next = 0  # the number of the first event that isn't in the history
+        self._next_event = 0  # the number of the first event that isn't in the history
         self._asked_at = 0.0
         self._early_moments: list[Message] = []  # moments received before the seat's own game_start line
-        self._over = False
+        self._is_over = False
         self._watched_game: int | None = None  # the game that a spectator sees
 
     @property
@@ -154,18 +154,22 @@ class PlayerView:
         message = {**message, "events": self._take_new_events(message["events"])}
         self.request = message if message["type"] == "request" else {}
         self._asked_at = time.monotonic()
-        self._over = message["type"] == "game_over"
+        self._is_over = message["type"] == "game_over"
         self._duration_s = round(self._asked_at - self._began_at)
         self._follower.reply(message)
         self._add_to_history(message["events"])
 
     def _begin_game(self) -> None:
-        self.history, self._next = GameHistory(), 0
+        """Forget the last game, and start the time of a new one."""
+        self.history, self._next_event = GameHistory(), 0
         self.events, self._steps, self._phase = [], 0, {}
-        self._began_at, self._over = time.monotonic(), False
+        self._began_at, self._is_over = time.monotonic(), False
 
     def _receive_moment(self, message: Message) -> None:
-        """Process a moment, a message with new events in the form of a request."""
+        """Process a moment, a message with new events in the form of a request.
+
+        A player's moment that comes before the game's first line is kept until then.
+        """
         you = message.get("you", {"seat": _SPECTATOR, "cards": []})
         # Only the request that follows shows the examined card.
         position = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
@@ -176,7 +180,7 @@ class PlayerView:
             self._phase = message["phase"]
             self._follower.reply({**position, "type": "game_start"})
             return
-        if is_player and (not self.game.request or message["game"] != self.game.number or self._over):
+        if is_player and (not self.game.request or message["game"] != self.game.number or self._is_over):
             self._early_moments.append(message)
             return
         position["events"] = self._take_new_events(message["events"])
@@ -196,21 +200,22 @@ class PlayerView:
         if not step:
             return
         self._steps += 1
-        quiet = [{"event": "quiet", "kind": step["kind"]}] * (len(step["shown_ms"]) - len(events))
+        quiet_events = [{"event": "quiet", "kind": step["kind"]}] * (len(step["shown_ms"]) - len(events))
         hand = [*self.game.cards]
-        for event, shown_ms in zip([*quiet, *events], step["shown_ms"], strict=True):
-            shown = {**event, "n": len(self.events), "step": self._steps, "turn": step["turn"], "ms": shown_ms}
+        for event, shown_ms in zip([*quiet_events, *events], step["shown_ms"], strict=True):
+            page_event = {**event, "n": len(self.events), "step": self._steps, "turn": step["turn"], "ms": shown_ms}
             if "cards" in event:  # of the viewer alone
-                shown["drew"] = _subtract_cards(event["cards"], _subtract_cards(hand, _list_returned_cards(event)))
+                old_cards = _subtract_cards(hand, _list_returned_cards(event))
+                page_event["drew"] = _subtract_cards(event["cards"], old_cards)
                 hand = event["cards"]
             elif event["event"] == "lost" and event["seat"] == self.game.seat:
                 hand = _subtract_cards(hand, [event["role"]])
-            self.events.append(shown)
+            self.events.append(page_event)
 
     def _take_new_events(self, events: Sequence[Message]) -> list[Message]:
         """Return the events that aren't in the history yet, and count them as added."""
-        new_events = [event for event in events if event["n"] >= self._next]
-        self._next += len(new_events)
+        new_events = [event for event in events if event["n"] >= self._next_event]
+        self._next_event += len(new_events)
         return new_events
 
     def set_time_limit(self, limit_ms: int) -> None:
@@ -253,26 +258,26 @@ class PlayerView:
         """The allowed table talk: `off`, `statements`, or `text` (statements and free text)."""
         return str(self.game.rules.get("talk", "off"))
 
-    def parse_statements(self, words: str) -> list[Message]:
+    def parse_statements(self, text: str) -> list[Message]:
         """Parse a statement: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", anything else is a text.
 
         Return [] if the rules don't allow the statement.
         """
-        verb, *arguments = words.lower().split() or [""]
-        roles, others = self.game.rules.get("deck", ()), self._find_others()
+        verb, *arguments = text.lower().split() or [""]
+        roles, opponents = self.game.rules.get("deck", ()), self._find_opponents()
         match arguments:
             case [role] if verb in ("hold", "lack") and role in roles:
                 statement: Message = {"says": verb, "role": role}
-            case [name] if verb in ("attack", "spare") and name in others:
-                statement = {"says": verb, "target": others[name].seat}
-            case [name, role] if verb == "doubt" and role in roles and name in others:
-                statement = {"says": verb, "role": role, "target": others[name].seat}
+            case [name] if verb in ("attack", "spare") and name in opponents:
+                statement = {"says": verb, "target": opponents[name].seat}
+            case [name, role] if verb == "doubt" and role in roles and name in opponents:
+                statement = {"says": verb, "role": role, "target": opponents[name].seat}
             case _:
-                text = clean_text(words) if self.talk == "text" else ""
-                return [{"says": "text", "text": text}] if text else []
+                free_text = clean_text(text) if self.talk == "text" else ""
+                return [{"says": "text", "text": free_text}] if free_text else []
         return [statement] if self.talk != "off" else []
 
-    def _find_others(self) -> dict[str, Player]:
+    def _find_opponents(self) -> dict[str, Player]:
         """Return the other players in the game by handle and by label, in lower case; labels win."""
         by_handle = {player.handle.lower(): player for player in self.game.players}
         by_label = {self.labels.get(player.handle, player.handle).lower(): player for player in self.game.players}
@@ -318,33 +323,34 @@ class PlayerView:
             asked=tuple(self._phase.get("asked", ())),
             waiting=self._describe_phase(),
             ask=self._make_open_request(),
-            end=self.end() if self._over else None,
-            duration_s=self._duration_s if self._over else None,
+            end=self.end() if self._is_over else None,
+            duration_s=self._duration_s if self._is_over else None,
         )
 
     def _make_seat_view(self, player: Player, name: str) -> SeatView:
+        """Return a player's seat as the viewer sees it. name: to be shown."""
         you = self.game.request["you"]
-        own = player.seat == you["seat"]
+        is_own = player.seat == you["seat"]
         return SeatView(
             name=name,
             handle=player.handle,
             coins=player.coins,
-            cards=tuple(you["cards"]) if own else (None,) * player.influence,
-            drawn=tuple(you.get("drawn", ())) if own else (),
+            cards=tuple(you["cards"]) if is_own else (None,) * player.influence,
+            drawn=tuple(you.get("drawn", ())) if is_own else (),
             revealed=tuple(player.revealed),
             out=not player.alive and bool(player.revealed),
             side=player.allegiance,
-            own=own,
+            own=is_own,
         )
 
     def _describe_phase(self) -> str:
         """Return what the open phase waits for, "" without one."""
         phase, names = self._phase, self.names
-        asked, pending = phase.get("asked", ()), phase.get("pending", {})
+        asked_seats, pending = phase.get("asked", ()), phase.get("pending", {})
         seats = {"claimant": phase.get("claim", {}).get("seat"), "challenger": phase.get("challenger"), **pending}
-        named = {part: names[seat] for part, seat in seats.items() if isinstance(seat, int)}
-        named["asked"] = names[asked[0]] if len(asked) == 1 else "The players"
-        return begin_with_capital(to_second_person(_WAITING.get(phase.get("kind", ""), "").format(**named)))
+        values = {placeholder: names[seat] for placeholder, seat in seats.items() if isinstance(seat, int)}
+        values["asked"] = names[asked_seats[0]] if len(asked_seats) == 1 else "The players"
+        return begin_with_capital(to_second_person(_WAITING.get(phase.get("kind", ""), "").format(**values)))
 
     def _make_open_request(self) -> OpenRequest | None:
         """Return the open request as a browser shows it, with blocks that it may announce now; None without one."""
@@ -374,8 +380,8 @@ class PlayerView:
             return []
         if game.rules.get("attacks_blocked_by") != "anyone" and game.pending.get("target") != game.seat:
             return []
-        row = find_action_rule(game.pending["action"], game.rules)
-        return [{"block": role.value} for role in row.block_roles] if row else []
+        rule = find_action_rule(game.pending["action"], game.rules)
+        return [{"block": role.value} for role in rule.block_roles] if rule else []
 
     def _describe_option(self, option: MoveOption, move: Mapping[str, Any]) -> dict[str, Any]:
         """Return an option as a browser shows it. move: the first of its moves, which decides its cards and risk."""
@@ -398,17 +404,20 @@ class PlayerView:
         cards = move.get("keep") or move.get("lose") or move.get("reveal") or move.get("pick") or []
         return [cards] if isinstance(cards, str) else list(cards)
 
-    def _describe_risk(self, move: Mapping[str, Any], bluff: bool) -> str | None:
-        """Return the warning before a move that may cost two cards, or that challenges a player of the same side."""
+    def _describe_risk(self, move: Mapping[str, Any], is_bluff: bool) -> str | None:
+        """Return the warning before a move that may cost two cards, or that challenges a player of the same side.
+
+        None: there is no such risk.
+        """
         game = self.game
-        challenges = "challenge" in move
+        is_challenge = "challenge" in move
         is_assassinated = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         if is_assassinated and len(game.cards) > 1:
-            if challenges and not game.claim.get("block"):
+            if is_challenge and not game.claim.get("block"):
                 return _DOUBT_RISK
-            if "block" in move and bluff:
+            if "block" in move and is_bluff:
                 return _RISK
-        if not challenges:
+        if not is_challenge:
             return None
         claimant = game.players[game.claim["seat"]]
         sides = {player.allegiance for player in game.players if player.alive}

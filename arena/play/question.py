@@ -49,6 +49,7 @@ def make_question(game: Game, names: Sequence[str], may_block_later: bool) -> st
 
 
 def _ask_for_challenge(game: Game, names: Sequence[str], may_block_later: bool) -> str:
+    """Return the question whether to challenge an action or a block. For parameters see `make_question`."""
     action, claim = _describe_action(game, names), game.claim
     if claim["block"]:
         return f"{action}, {names[claim['seat']]} blocks as {claim['role']}. Challenge?"
@@ -57,6 +58,7 @@ def _ask_for_challenge(game: Game, names: Sequence[str], may_block_later: bool) 
 
 
 def _ask_for_proof(game: Game, names: Sequence[str]) -> str:
+    """Return the question to a challenged player; with a single legal move, that the card can't be shown or must be."""
     challenger = names[game.challenger] if game.challenger is not None else "a player"
     claim = str(game.claim["role"])
     if len(game.legal) > 1:

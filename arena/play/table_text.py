@@ -24,11 +24,13 @@ def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
     name_width = max(map(len, names))
     rows = []
     for player, name in zip(game.players, names, strict=True):
-        own = player.seat == game.seat
+        is_own = player.seat == game.seat
         mark = ">" if player.seat == game.actor and player.alive else " "
-        line = f"{mark} {name.ljust(name_width)}  {_describe_holdings(player, game.cards if own else None)}"
-        claims = f"   claimed {_describe_claims(player.claims)}" if not own and player.alive and player.claims else ""
-        rows.append(TableRow(line + claims if len(line + claims) <= columns else line, own))
+        text = f"{mark} {name.ljust(name_width)}  {_describe_holdings(player, game.cards if is_own else None)}"
+        claims = (
+            f"   claimed {_describe_claims(player.claims)}" if not is_own and player.alive and player.claims else ""
+        )
+        rows.append(TableRow(text + claims if len(text + claims) <= columns else text, is_own))
     if game.rules.get("reformation"):
         rows.append(TableRow(f"  {'reserve'.ljust(name_width)}  {game.state.get('reserve', 0)}"))
     return rows
@@ -51,6 +53,6 @@ def announce_game(view: PlayerView, games: int) -> str:
     """Return the announcement of a game: its number among `games`, the person's seat and the first player."""
     game = view.game
     number = f"Game {game.number + 1} of {games}. " if games > 1 else ""
-    first = view.names[game.state["actor"]]
-    begins = "You begin" if first == YOU else f"{first} begins"
-    return f"{number}You are {game.me.handle}, in seat {game.seat} of {len(game.players)}. {begins}."
+    starter = view.names[game.state["actor"]]
+    clause = "You begin" if starter == YOU else f"{starter} begins"
+    return f"{number}You are {game.me.handle}, in seat {game.seat} of {len(game.players)}. {clause}."

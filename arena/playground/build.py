@@ -38,6 +38,7 @@ PACKAGES = {  # name-version -> SHA-512 of npm's archive
 ENTRIES = "arena.playground.person_table, arena.playground.trial"  # the modules whose functions the page calls
 WORKER_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "arena.zip", "worker.js")
 _STAMP = (2020, 1, 1, 0, 0, 0)
+BuiltFile = dict[str, str | int]  # {"url", "bytes"}
 
 
 class BuildError(Exception):
@@ -49,23 +50,15 @@ def build_playground(out: Path) -> None:
 
     Raises BuildError if a program is missing or fails, OSError if a file can't be written.
     """
-    missing = [program for program in ("node", "npm") if shutil.which(program) is None]
-    if missing:
-        raise BuildError(f"The playground needs {' and '.join(missing)} to be built: install Node.js.")
-    folders = {package: _fetch(package) for package in PACKAGES}
-    pyodide, ace = folders[PYODIDE], folders[ACE]
+    missing_programs = [program for program in ("node", "npm") if shutil.which(program) is None]
+    if missing_programs:
+        raise BuildError(f"The playground needs {' and '.join(missing_programs)} to be built: install Node.js.")
+    pyodide, ace = _fetch(PYODIDE), _fetch(ACE)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     files = _Folder(out)
-    (CACHE / "sources.zip").write_bytes(pack_modules(list_modules()))
-    _run("node", STATIC / "precompile.mjs", pyodide, CACHE, ENTRIES)
-    homes = {"pyodide": pyodide, "worker": STATIC}
-    paths = {name: homes.get(name.partition(".")[0], CACHE) / name for name in WORKER_FILES}
-    loaded = {name: files.add(name, path.read_bytes()) for name, path in paths.items()}
-    scripts = ((ace / "src-min-noconflict" / name).read_text() for name in _ACE_SCRIPTS)
-    styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
-    files.add("ace.js", "\n".join(scripts).encode())
-    files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
+    worker_files = _add_worker_files(files, pyodide)
+    _add_editor(files, ace)
     files.add("licences.html", _render_licences(pyodide, ace))
     sheets = [style_sheets("ways"), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
@@ -77,7 +70,24 @@ def build_playground(out: Path) -> None:
     files.add("puzzles.html", puzzles_page(home).encode())
     files.add("learn.html", learn_page(home, "./index.html#play-now", "./puzzles.html").encode())
     rules = {name: make_rules_object(preset) for name, preset in PRESETS.items()}
-    _write_index(files, loaded, files.add("table.html", table_page("Table", rules, None).encode()))
+    _write_index(files, worker_files, files.add("table.html", table_page("Table", rules, None).encode()))
+
+
+def _add_worker_files(files: "_Folder", pyodide: Path) -> dict[str, BuiltFile]:
+    """Compile our modules and add the files that the worker loads, by name. pyodide: the folder of its package."""
+    (CACHE / "sources.zip").write_bytes(pack_modules(list_modules()))
+    _run("node", STATIC / "precompile.mjs", pyodide, CACHE, ENTRIES)
+    folders = {"pyodide": pyodide, "worker": STATIC}  # by the beginning of a file's name; else CACHE
+    paths = {name: folders.get(name.partition(".")[0], CACHE) / name for name in WORKER_FILES}
+    return {name: files.add(name, path.read_bytes()) for name, path in paths.items()}
+
+
+def _add_editor(files: "_Folder", ace: Path) -> None:
+    """Add the editor as one script and one sheet, without images. ace: the folder of its package."""
+    scripts = ((ace / "src-min-noconflict" / name).read_text() for name in _ACE_SCRIPTS)
+    styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
+    files.add("ace.js", "\n".join(scripts).encode())
+    files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
 
 
 _ACE_SCRIPTS = ("ace.js", "mode-python.js", "theme-github.js", "theme-github_dark.js", "ext-searchbox.js")
@@ -91,23 +101,28 @@ class _Folder:
         self.folder = folder
         self.names: dict[str, str] = {}  # name -> hashed name
 
-    def add(self, name: str, data: bytes, *, hashed: bool = True) -> dict[str, str | int]:
-        """Write a file, and FILE.br if that is smaller by a tenth; return its address and its size in bytes."""
-        if name.endswith((".js", ".html", ".css")):
-            text = re.sub(
-                r"(?<=[\"'])\./([\w.-]+)", lambda found: f"./{self.names.get(found[1], found[1])}", data.decode()
-            )
-            data = text.encode()
+    def add(self, name: str, data: bytes, *, hashed: bool = True) -> BuiltFile:
+        """Write a file, and FILE.br if that is smaller by a tenth; return its address and its size in bytes.
+
+        hashed: whether its name gets a hash of its content. Raises BuildError if node fails.
+        """
+        content = self._replace_names(data) if name.endswith((".js", ".html", ".css")) else data
+        digest = hashlib.sha256(content).hexdigest()
         stem, _, ending = name.rpartition(".")
-        self.names[name] = f"{stem}.{hashlib.sha256(data).hexdigest()[:12]}.{ending}" if hashed else name
+        self.names[name] = f"{stem}.{digest[:12]}.{ending}" if hashed else name
         path = self.folder / self.names[name]
-        path.write_bytes(data)
-        packed = CACHE / f"{hashlib.sha256(data).hexdigest()}.br"
+        path.write_bytes(content)
+        packed = CACHE / f"{digest}.br"
         if not packed.exists():
             _run("node", "-e", _BROTLI, path, packed)
-        if packed.stat().st_size < 0.9 * len(data):
+        if packed.stat().st_size < 0.9 * len(content):
             shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
-        return {"url": f"./{path.name}", "bytes": len(data)}
+        return {"url": f"./{path.name}", "bytes": len(content)}
+
+    def _replace_names(self, data: bytes) -> bytes:
+        """Return a text with the hashed names of the files that were added before."""
+        pattern = r"(?<=[\"'])\./([\w.-]+)"
+        return re.sub(pattern, lambda match: f"./{self.names.get(match[1], match[1])}", data.decode()).encode()
 
 
 _BROTLI = (
@@ -119,13 +134,17 @@ _BROTLI = (
 
 
 def _run(*command: str | Path, cwd: Path | None = None) -> None:
+    """Run a command. Raises BuildError, with the end of its output, if it fails."""
     process = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
     if process.returncode:
         raise BuildError(f"{command[0]} failed:\n{process.stderr[-2000:].strip()}")
 
 
 def _fetch(package: str) -> Path:
-    """Return the folder of an unpacked package of npm. The archive is fetched only if the cache lacks it."""
+    """Return the folder of an unpacked package of npm. The archive is fetched only if the cache lacks it.
+
+    package: of PACKAGES. Raises BuildError if npm fails or the archive has another hash.
+    """
     archive = CACHE / f"{package}.tgz"
     if not archive.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -135,8 +154,8 @@ def _fetch(package: str) -> Path:
         raise BuildError(f"{archive} isn't the pinned package: delete it, and build again.")
     folder = CACHE / package
     if not folder.exists():
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+        with tarfile.open(archive) as entries:
+            entries.extractall(folder, filter="data")
     return folder / "package"
 
 
@@ -159,20 +178,22 @@ _PRINT_FILES = """for name, module in sorted(sys.modules.items()):
 def pack_modules(modules: Iterable[Path]) -> bytes:
     """Return arena.zip: the modules, the files that they read, and the sample bots."""
     paths = [*modules, *(ROOT / "arena/replay/static").iterdir()]
-    read = (
-        "protocol/*.json",
-        "protocol/kits/coup_kit.js",
-        "sample_bots/*.py",
-        "sample_bots/learner/*.*",
-        "sample_bots/python/[bR]*",
-    )
-    paths += (path for pattern in read for path in ROOT.glob(pattern))
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    paths += (path for pattern in _DATA_FILES for path in ROOT.glob(pattern))
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
         for path in sorted(set(paths)):
             entry = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), _STAMP)
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
-    return packed.getvalue()
+    return data.getvalue()
+
+
+_DATA_FILES = (
+    "protocol/*.json",
+    "protocol/kits/coup_kit.js",
+    "sample_bots/*.py",
+    "sample_bots/learner/*.*",
+    "sample_bots/python/[bR]*",
+)
 
 
 # --- pages
@@ -192,15 +213,14 @@ def _presets() -> list[dict[str, Any]]:
 
 def _describe_samples() -> list[dict[str, str]]:
     """Return name, description and measured level of the graded opponents and of sample bots, each the best first."""
-    measured = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
-    levels = sorted(measured["levels"].items(), key=lambda row: (row[0] not in GRADED, -sum(row[1].values())))
+    measurement = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
+    levels = sorted(measurement["levels"].items(), key=lambda row: (row[0] not in GRADED, -sum(row[1].values())))
+    conditions = f"two at a table ({measurement['games']} games, {measurement['date']})"
     samples = []
     for name, rates in levels:
-        wins = [f"{round(100 * rate)} % against {other}" for other, rate in rates.items() if other != name]
-        conditions = f"two at a table ({measured['games']} games, {measured['date']})"
-        samples.append(
-            {"name": name, "about": _describe_sample(name), "level": f"Wins {' and '.join(wins)}, {conditions}."}
-        )
+        wins = [f"{round(100 * rate)} % against {opponent}" for opponent, rate in rates.items() if opponent != name]
+        level = f"Wins {' and '.join(wins)}, {conditions}."
+        samples.append({"name": name, "about": _describe_sample(name), "level": level})
     return samples
 
 
@@ -216,21 +236,20 @@ def _render_licences(pyodide: Path, ace: Path) -> bytes:
     """Return the page with the licences of all that the build contains."""
     homes = [json.loads((folder / "package.json").read_text())["homepage"] for folder in (pyodide, ace)]
     python = distribution("typing_extensions").read_text("licenses/LICENSE")  # the licence of Python itself
-    parts = [
+    licences = [
         ("Coup Arena", "MIT", "", (ROOT / "LICENSE").read_text()),
         ("Pyodide", "MPL-2.0", f"Unchanged. Source: {homes[0]}, tag {PYODIDE.rpartition('-')[2]}.", _LINKED),
         ("Python", "PSF-2.0", "Modules of the standard library were compiled to bytecode.", python or ""),
         ("Ace", "BSD-3-Clause", f"Images were removed. Source: {homes[1]}.", (ace / "LICENSE").read_text()),
     ]
-    body = "".join(
+    sections = "".join(
         f"<h2>{name}: {licence}</h2>\n<p>{note}</p>\n<pre>{html.escape(text)}</pre>\n"
-        for name, licence, note, text in parts
+        for name, licence, note, text in licences
     )
-    back = '<p><a href="./index.html">Back to the playground</a></p>'
-    body = f'<main class="licences">{back}\n<h1>Licences</h1>\n{body}</main>'
-    return html_page(
-        "Licences", body, [style_sheets() + ".licences{max-width:48rem;margin:2rem auto;padding:0 1rem}"], []
-    ).encode()
+    link = '<p><a href="./index.html">Back to the playground</a></p>'
+    body = f'<main class="licences">{link}\n<h1>Licences</h1>\n{sections}</main>'
+    style = style_sheets() + ".licences{max-width:48rem;margin:2rem auto;padding:0 1rem}"
+    return html_page("Licences", body, [style], []).encode()
 
 
 _LINKED = (
@@ -242,27 +261,29 @@ _LINKED = (
 
 
 def _describe_kit() -> dict[str, list[tuple[str, str]]]:
-    """Return the words of a bot: the actions and roles of the rules, then what the kit's source documents, by class."""
+    """Return the words of a bot: the actions and roles of the rules, then what the kit's source documents, by class.
+
+    By title, a list of (word, description).
+    """
     rules = make_rules_object(PRESETS["coup"])
-    entries_by_title = {
-        "Actions": [
-            (
-                row["action"],
-                _describe(row, {"effect": "", "cost": "costs ", "claim": "claims ", "blockers": "blocked by "}),
-            )
-            for row in rules["actions"]
-        ],
-        "Roles": [(row["role"], _describe(row, {"allows": "allows ", "blocks": "blocks "})) for row in rules["roles"]],
+    action_prefixes = {"effect": "", "cost": "costs ", "claim": "claims ", "blockers": "blocked by "}
+    role_prefixes = {"allows": "allows ", "blocks": "blocks "}
+    return {
+        "Actions": [(row["action"], _describe(row, action_prefixes)) for row in rules["actions"]],
+        "Roles": [(row["role"], _describe(row, role_prefixes)) for row in rules["roles"]],
+        **{title: _describe_class(title) for title in ("Game", "Player", "History", "Bot")},
     }
-    for title in ("Game", "Player", "History", "Bot"):
-        [part] = re.findall(rf"^class {title}\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE)
-        entries_by_title[title] = []
-        for field, about, name, values, text in re.findall(_DOCUMENTED, part, re.DOTALL | re.MULTILINE):
-            values = re.sub(r": [^,=]*?(?= =|,|$)", "", values)  # without types
-            entries_by_title[title].append(
-                (field or f"{name}({values})".replace("()", ""), " ".join((about or text).split()))
-            )
-    return entries_by_title
+
+
+def _describe_class(title: str) -> list[tuple[str, str]]:
+    """Return (field or method with its parameters, description) of what the kit documents of a class."""
+    [body] = re.findall(rf"^class {title}\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE)
+    entries = []
+    for field, comment, method, parameters, docstring in re.findall(_DOCUMENTED, body, re.DOTALL | re.MULTILINE):
+        names = re.sub(r": [^,=]*?(?= =|,|$)", "", parameters)  # without types
+        word = field or f"{method}({names})".replace("()", "")
+        entries.append((word, " ".join((comment or docstring).split())))
+    return entries
 
 
 def _describe(row: dict[str, Any], prefixes: dict[str, str]) -> str:
@@ -294,34 +315,44 @@ _WAYS = ways_html(
 )
 
 
-def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
-    """Write the page and its service worker. loaded, table: what `_Folder` has of the files that the page loads.
+def _write_index(files: _Folder, worker_files: dict[str, BuiltFile], table: BuiltFile) -> None:
+    """Write the page and its service worker. worker_files, table: the files that the page loads.
 
     The policy lists the hashes of the page's own scripts, so this runs after all other files have their names.
     """
     box_script = (STATIC / "box.js").read_text()
-    box = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script)).replace("@SCRIPT@", box_script)
-    frames = " ".join(map(_hash_source, (box_script, inline_module("app"))))
-    policy = (
-        f"default-src 'none'; script-src 'self' {frames} blob: 'wasm-unsafe-eval'; worker-src 'self' blob:; "
-        f"style-src 'self' {_hash_source(style_sheets('page'))}; img-src 'self' data:; connect-src 'self'; "
-        "frame-src 'self'; base-uri 'none'; form-action 'none'"
-    )
-    index = (STATIC / "index.html").read_text().replace("@POLICY@", policy).replace("@WELCOME@", welcome_html(_WAYS))
+    box_page = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script))
     data: dict[str, Any] = {
-        "files": loaded,
-        "box-page": box,
+        "files": worker_files,
+        "box-page": box_page.replace("@SCRIPT@", box_script),
         "table-url": table["url"],
         "presets": _presets(),
         "samples": _describe_samples(),
         "first-bot": _find_first_bot(),
         "kit": _describe_kit(),
     }
-    index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
+    values = {
+        "@POLICY@": _make_policy(box_script),
+        "@WELCOME@": welcome_html(_WAYS),
+        "@DATA@": "".join(json_element(name, value) for name, value in data.items()),
+    }
+    index = (STATIC / "index.html").read_text()
+    for placeholder, value in values.items():
+        index = index.replace(placeholder, value)
     files.add("index.html", index.encode(), hashed=False)
     names = sorted(set(files.names.values()) - {"index.html"})
     worker = (STATIC / "service-worker.js").read_text().replace("@FILES@", json.dumps([*names, "./"]))
     files.add("service-worker.js", worker.encode(), hashed=False)
+
+
+def _make_policy(box_script: str) -> str:
+    """Return the content security policy of the page, which allows the scripts of the page and of its frames."""
+    frames = " ".join(map(_hash_source, (box_script, inline_module("app"))))
+    return (
+        f"default-src 'none'; script-src 'self' {frames} blob: 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+        f"style-src 'self' {_hash_source(style_sheets('page'))}; img-src 'self' data:; connect-src 'self'; "
+        "frame-src 'self'; base-uri 'none'; form-action 'none'"
+    )
 
 
 if __name__ == "__main__":

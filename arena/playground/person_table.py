@@ -61,6 +61,7 @@ def review() -> str:
 
 
 def _make_page(review: Callable[[Record], dict[str, Any] | None]) -> str:
+    """Return the replay as `replay` does. review: returns a record's review, None for a replay without one."""
     record = _tables[0].record
     page = record and replay_page([make_replay_object(record)], "Your match", review=review(record))
     return json.dumps(page and {"page": page})
@@ -80,6 +81,7 @@ class _OwnBot:
         self._bot: Bot | None = None
 
     def reply(self, message: Message) -> Message | None:
+        """Return the program's reply; the program starts at the first message. Raises TooLongError, what it raises."""
         self._table.beat(None)
         with Guard(self._table.beat):
             self._bot = self._bot or self._program.start_bot()
@@ -97,7 +99,7 @@ class PersonTable(MatchObserver):
     def __init__(
         self, bots: Sequence[str], rules: str = "coup", pace: str = "normal", seed: int | None = None, source: str = ""
     ) -> None:
-        counts = [bots[: place + 1].count(bot) for place, bot in enumerate(bots)]
+        counts = [bots[: index + 1].count(bot) for index, bot in enumerate(bots)]
         names = [bot if count == 1 else f"{bot}-{count}" for bot, count in zip(bots, counts, strict=True)]
         players = [(lambda: _OwnBot(source, self)) if bot == BOT_NAME else find_opponent(bot) for bot in bots]
         self._bots = name_bots(dict(zip(names, players, strict=True)))
@@ -112,7 +114,7 @@ class PersonTable(MatchObserver):
         self._frames: list[str] = []  # that the page hasn't received
 
     def begin_match(self) -> str:
-        """Begin the next match; return its first frames."""
+        """Begin the next match, of one game; return its first frames."""
         key = derive_key(self._key, f"match|{self._matches}")
         seats, person = len(self._names), len(self._bots)
         orders = seat_orders(seats, seats, keyed_shuffle(key, "seats"))[:1]
@@ -123,10 +125,10 @@ class PersonTable(MatchObserver):
         self._reason: str | None = None
         self.record = None
         self._moments = MomentMaker(self._spec, (person,), (person,))
-        self._view = PlayerView(self._labels())
+        self._view = PlayerView(self._list_labels())
         players = [LocalPlayer(name, bot) for name, bot in self._bots.items()]
         players.append(LocalPlayer(_PERSON, SimpleNamespace(reply=self._view.receive)))
-        self._course = run_match(self._spec, players, waits_for=(person,), watch=self)
+        self._match = run_match(self._spec, players, waits_for=(person,), watch=self)
         return self._play_on(None)
 
     def take(self, message: dict[str, Any]) -> str:
@@ -149,19 +151,20 @@ class PersonTable(MatchObserver):
         """Play until the person is asked or the game has ended; return the frames. Without a reply, it is forfeited."""
         self._view.request = {}
         try:
-            self._course.send(reply)
+            self._match.send(reply)
         except StopIteration as end:
             self.record = end.value
             self._end("over")
         except (Exception, SystemExit, TooLongError) as error:
             problem = describe_problem(error)
-            line = f"{BOT_NAME}, line {problem['line']}: " if problem["line"] else ""
-            self._end("void", line + problem["message"])
+            place = f"{BOT_NAME}, line {problem['line']}: " if problem["line"] else ""
+            self._end("void", place + problem["message"])
         return self._take_frames()
 
     def _end(self, state: str, reason: str | None = None) -> None:
+        """End the match, which reveals all names. reason: why it is void, None if it is over."""
         self._state, self._reason = state, reason
-        self._view.labels = self._labels()
+        self._view.labels = self._list_labels()
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
         """Show the person a step; each game begins with a frame without events, as pages show later ones in turn."""
@@ -173,21 +176,22 @@ class PersonTable(MatchObserver):
     def _shows_name(self, bot: int) -> bool:
         return bot == len(self._bots) or self._state != "playing"
 
-    def _labels(self) -> dict[str, str]:
-        named = zip(self._spec.handles, self._names, strict=True)
-        return label_handles(pair for bot, pair in enumerate(named) if self._shows_name(bot))
+    def _list_labels(self) -> dict[str, str]:
+        """Return the visible names by handle."""
+        pairs = zip(self._spec.handles, self._names, strict=True)
+        return label_handles(pair for bot, pair in enumerate(pairs) if self._shows_name(bot))
 
     def _add_frame(self) -> None:
         """Add the table's present state to the frames that the page will fetch."""
         games = game_results(self.record) if self.record else ()
-        won = {name: game.worth(seat) for game in games for seat, name in enumerate(game.seats)}
+        shares = {name: game.worth(seat) for game in games for seat, name in enumerate(game.seats)}
         places = [
             TablePlace(
                 handle=handle,
                 name=name if name != _PERSON and self._shows_name(bot) else None,
                 kind="person" if name == _PERSON else "bot",
                 you=name == _PERSON,
-                won=won.get(name, 0.0),
+                won=shares.get(name, 0.0),
             )
             for bot, (handle, name) in enumerate(zip(self._spec.handles, self._names, strict=True))
         ]
@@ -204,6 +208,7 @@ class PersonTable(MatchObserver):
         self._frames.append(self._serializer.serialize(frame))
 
     def _take_frames(self) -> str:
+        """Return the frames that the page hasn't received, with one of the present state, as a list in JSON."""
         self._add_frame()
         frames, self._frames = self._frames, []
         return f"[{','.join(frames)}]"

@@ -62,7 +62,7 @@ def run_trial(text: str, beat: Beat) -> str:
     trial = _Trial(json.loads(text), beat)
     while True:
         beat(json.dumps(trial.play_next_match()))
-        if trial.done:
+        if trial.has_ended:
             return "null"
 
 
@@ -91,14 +91,15 @@ def pack_folder(text: str) -> str:
     """Return the program as a folder with its kit, which `arena check` accepts."""
     from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo  # takes long to import
 
-    asked, packed = json.loads(text), BytesIO()
+    arguments = json.loads(text)
     kit, starter = Path(coup_kit.__file__), Path(coup_kit.__file__).parents[2] / "sample_bots/python"
     files = {path.name: path.read_text("utf-8") for path in (kit, starter / "bot.toml", starter / "README.md")}
     files["README.md"] = re.sub(r"python3 test_bot.py.*\n", "", files["README.md"])  # it tests the starter's choices
-    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
-        for name, content in {BOT_FILE: asked["source"], **files}.items():
-            archive.writestr(ZipInfo(f"{asked['name']}/{name}", (2020, 1, 1, 0, 0, 0)), content, ZIP_DEFLATED)
-    return json.dumps({"file": f"{asked['name']}.zip", "zip": b64encode(packed.getvalue()).decode()})
+    data = BytesIO()
+    with ZipFile(data, "w", ZIP_DEFLATED) as archive:
+        for name, content in {BOT_FILE: arguments["source"], **files}.items():
+            archive.writestr(ZipInfo(f"{arguments['name']}/{name}", (2020, 1, 1, 0, 0, 0)), content, ZIP_DEFLATED)
+    return json.dumps({"file": f"{arguments['name']}.zip", "zip": b64encode(data.getvalue()).decode()})
 
 
 class TooLongError(BaseException):
@@ -106,7 +107,11 @@ class TooLongError(BaseException):
 
 
 class _StartedError(BaseException):
-    """The program called `run`, which ends the part of it that a trial executes."""
+    """The program called `run` with a bot, which ends the part of it that a trial executes."""
+
+    def __init__(self, bot: coup_kit.Bot) -> None:
+        super().__init__()
+        self.bot = bot
 
 
 class Program:
@@ -121,22 +126,23 @@ class Program:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
 
     def start_bot(self) -> coup_kit.Bot:
-        """Execute the program up to its call of `run`; return the bot. Raises what the program raises."""
-        started: list[coup_kit.Bot] = []
+        """Execute the program up to its call of `run`; return the bot.
+
+        Raises what the program raises, TypeError for a class in place of a bot, ValueError without a call of `run`.
+        """
 
         def run(bot: coup_kit.Bot) -> None:
             if isinstance(bot, type):
                 raise TypeError(f"run({bot.__name__}) got a class instead of a bot; write run({bot.__name__}())")
-            started.append(bot)
-            raise _StartedError
+            raise _StartedError(bot)
 
         kit = sys.modules["coup_kit"] = ModuleType("coup_kit")
         vars(kit).update(vars(coup_kit), run=run)
         try:
             self._code = self._code or compile(self.source, self.file, "exec", dont_inherit=True)
             exec(self._code, {"__name__": "__main__", "__file__": self.file})
-        except _StartedError:
-            return started[0]
+        except _StartedError as started:
+            return started.bot
         raise ValueError("the program ends without run(MyBot()): add it as the last line")
 
 
@@ -146,7 +152,7 @@ class _Trial:
     def __init__(self, arguments: Message, beat: Beat, guard: "Guard | None" = None) -> None:
         self.program = Program(arguments["source"])
         self.previous: list[list[float]] = arguments.get("previous") or []
-        self.beat, self.beat_at = beat, 0.0
+        self.beat, self.next_beat_s = beat, 0.0
         self.guard: AbstractContextManager[None] = guard or nullcontext()
         self.bots: dict[str, Any] = {BOT_NAME: lambda: _ObservedBot(self)}
         for opponent in arguments["opponents"]:
@@ -167,19 +173,20 @@ class _Trial:
             self.faults["start", None] = describe_problem(error)
 
     def _add_opponent(self, name: str, source: str | None = None) -> None:
-        bot = sample(f"sample:{name}") if source is None else Program(source, f"{name}.py").start_bot
-        number = sum(other.partition(" (")[0] == name for other in self.bots) + 1
-        self.bots[name if number == 1 else f"{name} ({number})"] = lambda: _BeatingBot(self, bot())
+        """Add a sample bot, or a program with this source. An equal name gets a number."""
+        make_bot = sample(f"sample:{name}") if source is None else Program(source, f"{name}.py").start_bot
+        number = sum(bot_name.partition(" (")[0] == name for bot_name in self.bots) + 1
+        self.bots[name if number == 1 else f"{name} ({number})"] = lambda: _BeatingBot(self, make_bot())
 
     def keep_beating(self) -> None:
         """Report that Python is alive, at most every _BEAT_S."""
-        now = time.monotonic()
-        if now > self.beat_at:
-            self.beat_at = now + _BEAT_S
+        now_s = time.monotonic()
+        if now_s > self.next_beat_s:
+            self.next_beat_s = now_s + _BEAT_S
             self.beat(None)
 
     @property
-    def done(self) -> bool:
+    def has_ended(self) -> bool:
         return bool(self.faults) or len(self.worth) == len(self.plan.tables)
 
     def play_next_match(self) -> Message:
@@ -190,17 +197,21 @@ class _Trial:
             except (Exception, SystemExit) as error:  # of a opponent that is a program, or a reply without the kit
                 self.faults["match", None] = describe_problem(error)
             else:
-                games = game_results(record)
-                self.games += games
-                self.lost += islice(
-                    _list_lost_games(games, record, self.output.take_log()), MAX_LOST_GAMES - len(self.lost)
-                )
-                self.worth.append([game.worth(game.seats.index(BOT_NAME)) for game in games])
-                if len(self.worth) <= len(self.previous):
-                    self.evidence.add(list(zip(self.previous[len(self.worth) - 1], self.worth[-1], strict=True)))
+                self._add_results(record)
         return self.progress()
 
+    def _add_results(self, record: Record) -> None:
+        """Add the games of the next match; with `previous` worths, compare it with the same match of then."""
+        games = game_results(record)
+        self.games += games
+        lost_games = _list_lost_games(games, record, self.output.take_log())
+        self.lost += islice(lost_games, MAX_LOST_GAMES - len(self.lost))
+        self.worth.append([game.worth(game.seats.index(BOT_NAME)) for game in games])
+        if len(self.worth) <= len(self.previous):
+            self.evidence.add(list(zip(self.previous[len(self.worth) - 1], self.worth[-1], strict=True)))
+
     def play_match(self, match: int) -> Record:
+        """Play a match of the plan; return its record, with moves. Raises like `play_table`."""
         key = derive_key(self.key, f"match|{match}")
         rules, seats = PRESETS["coup"], len(self.bots)
         return play_table(self.plan.tables[match], key, self.bots, rules, seats, jobs=1, seed=None, records=True)
@@ -208,7 +219,7 @@ class _Trial:
     def progress(self) -> Message:
         """Return what the page shows of the trial so far; it may be called at any time, also after its end."""
         rates = Results(tuple(self.bots), tuple(self.games)).win_rates.items()
-        compared = self.evidence.result()
+        comparison = self.evidence.result()
         return {
             "played": len(self.games),
             "games": self.plan.games,
@@ -216,31 +227,31 @@ class _Trial:
             "fair_share": 1 / len(self.bots),
             "faults": sorted(self.faults.values(), key=lambda fault: -fault.get("count", 0)),
             "output": self.output.text,
-            "verdict": compared.verdict,
-            "difference": describe_difference(compared) if compared.pairs else None,
+            "verdict": comparison.verdict,
+            "difference": describe_difference(comparison) if comparison.pairs else None,
             "worth": self.worth,
             "lost": self.lost,
-            "done": self.done,
+            "done": self.has_ended,
         }
 
     def count_fault(self, error: BaseException, context: Message, method: object) -> None:
         """Add an exception in an answer to `faults`: by its type and line, else by the line of its method.
 
-        context: the kind, game and turn of the message.
+        context: the kind, game and turn of the message. method: of the bot, that handles it; None if it has none.
         """
         problem = describe_problem(error)
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
-        context = {"match": len(self.worth), **context}
-        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": context, "count": 0})
+        first_fault = {**problem, "at": {"match": len(self.worth), **context}, "count": 0}
+        fault = self.faults.setdefault((type(error).__name__, problem["line"]), first_fault)
         fault["count"] += 1
 
 
 def _list_lost_games(games: Iterable[GameResult], record: Record, log: str) -> Iterator[Message]:
     """Yield the games in which the program was eliminated, with the events that did it and what a replay needs."""
-    lost = ((game, seat, turn) for game in games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME)
-    for game, seat, turn in lost:
+    losses = ((game, seat, turn) for game in games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME)
+    for game, seat, turn in losses:
         yield {
             "match": game.match,
             "game": game.game,
@@ -253,12 +264,12 @@ def _list_lost_games(games: Iterable[GameResult], record: Record, log: str) -> I
         }
 
 
-def describe_difference(compared: PairedResult) -> str:
+def describe_difference(comparison: PairedResult) -> str:
     """Return the verdict of `arena compare` on the new version."""
-    if not compared.discordant_pairs:
-        return f"the same result in all {compared.pairs} deals that both versions played"
-    text = f"{compared.verdict_text.removeprefix('NEW ').removeprefix('is ')}. {POINT}"
-    return text if compared.verdict else f"{text}. {ABOUT_PAIRS}. {UNDECIDED_ADVICE}"
+    if not comparison.discordant_pairs:
+        return f"the same result in all {comparison.pairs} deals that both versions played"
+    text = f"{comparison.verdict_text.removeprefix('NEW ').removeprefix('is ')}. {POINT}"
+    return text if comparison.verdict else f"{text}. {ABOUT_PAIRS}. {UNDECIDED_ADVICE}"
 
 
 class _BeatingBot:
@@ -283,9 +294,9 @@ class _ObservedBot:
             vars(self._bot)["_failed"] = _raise_again  # the kit would print the whole request
 
     def reply(self, message: Message) -> Message | None:
-        """Return the program's reply, or the fallback reply if it raises."""
+        """Return the program's reply; if it raises, count the fault, and return the fallback reply."""
         trial, kind = self._trial, str(message["type"])
-        at = {  # the program may change the message
+        context = {  # the program may change the message
             "kind": message.get("kind", kind),
             "game": message.get("game", 0),
             "turn": message.get("state", {}).get("turn"),
@@ -297,11 +308,10 @@ class _ObservedBot:
             trial.output.mark(turn_marker(message["state"]["turn"]))
         try:
             with trial.output, trial.guard:
-                reply = self._bot.reply(message)
+                return self._bot.reply(message)
         except (Exception, SystemExit) as error:
-            trial.count_fault(error, at, getattr(type(self._bot), str(at["kind"]), None))
-            reply = _fallback_reply(kind, message)
-        return reply
+            trial.count_fault(error, context, getattr(type(self._bot), str(context["kind"]), None))
+            return _fallback_reply(kind, message)
 
 
 def _fallback_reply(kind: str, message: Message) -> Message | None:
@@ -323,9 +333,10 @@ class _Output(TextIOBase):
         self._log = ""
 
     def write(self, text: str) -> int:
-        fitting = text[: MAX_OUTPUT - len(self.text)]
-        self.text += fitting
-        self._log += fitting
+        """Keep as much of a text as still fits; return its whole length."""
+        kept_text = text[: MAX_OUTPUT - len(self.text)]
+        self.text += kept_text
+        self._log += kept_text
         return len(text)
 
     def mark(self, marker: str) -> None:
@@ -338,12 +349,12 @@ class _Output(TextIOBase):
         return log
 
     def __enter__(self) -> "_Output":
-        self._before = sys.stdout, sys.stderr
+        self._outer_streams = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.stdout, sys.stderr = self._before
+        sys.stdout, sys.stderr = self._outer_streams
 
 
 class Guard:
@@ -353,35 +364,42 @@ class Guard:
         self._report_line = report_line
 
     def __enter__(self) -> None:
-        self._deadline = time.monotonic() + GUARDED_S
-        self._seen: set[int] = set()
+        self._deadline_s = time.monotonic() + GUARDED_S
+        self._reached_lines: set[int] = set()
         sys.settrace(self._trace)
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
 
     def _trace(self, frame: FrameType, *_: object) -> Any:
+        """Report a line of the program that wasn't reached before; return the tracer of its frame, None for others.
+
+        Raises TooLongError after the deadline.
+        """
         if frame.f_code.co_filename != BOT_FILE:
             return None
         frame.f_trace_opcodes = sys.version_info < (3, 12)  # which has no line events in a loop on one line
-        if time.monotonic() > self._deadline:
+        if time.monotonic() > self._deadline_s:
             raise TooLongError
-        if frame.f_lineno not in self._seen:
-            self._seen.add(frame.f_lineno)
+        if frame.f_lineno not in self._reached_lines:
+            self._reached_lines.add(frame.f_lineno)
             self._report_line(frame.f_lineno)
         return self._trace
 
 
 def describe_problem(error: BaseException) -> Message:
-    """Return the last line of the program in the traceback, the message, and the traceback of the program alone."""
+    """Return the last line of the program in the traceback, the message, and the traceback of the program alone.
+
+    The form is that of a fault, see the module.
+    """
     text = traceback.format_exception_only(error)
-    message = TOO_LONG if isinstance(error, TooLongError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename == BOT_FILE:
         line, column, message = error.lineno, error.offset, f"{type(error).__name__}: {error.msg}"
     else:
-        own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == BOT_FILE]
-        line, column = own[-1].lineno if own else None, None
-        text = ["Traceback (most recent call last):\n", *traceback.format_list(own), *text]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == BOT_FILE]
+        line, column = frames[-1].lineno if frames else None, None
+        message = TOO_LONG if isinstance(error, TooLongError) else f"{type(error).__name__}: {error}"
+        text = ["Traceback (most recent call last):\n", *traceback.format_list(frames), *text]
     return {
         "line": line,
         "column": column,
