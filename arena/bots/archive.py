@@ -289,9 +289,9 @@ class _Target:
         """
         self._count()
         parts = _checked_parts(entry.name)
-        if not parts and entry.isdir():
-            return  # the folder itself, "./"
         if not parts:
+            if entry.isdir():  # the folder itself, "./"
+                return
             raise ArchiveError("an entry has no name")
         path = self._folder.joinpath(*parts)
         try:

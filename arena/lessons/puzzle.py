@@ -100,6 +100,12 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
         own_roles = [role for role in roles if role in hand]
         bluff = f"A block would be a bluff: you don't hold the {' or the '.join(roles)}."
         return "Block or pass?", f"You hold the {own_roles[0]}. If you pass, it stays hidden." if own_roles else bluff
+    return _explain_claim(course, right, names)
+
+
+def _explain_claim(course: Course, right: str, names: list[str]) -> tuple[str, str]:
+    """Return the theme, and what speaks for an action or a block: its claim, and who can block it."""
+    rules, hand = {rule.action.value: rule for rule in coup.COUP.actions}, course.state.hands[course.you]
     verb, _, argument = right.partition(":")
     role = argument if verb == "block" else rules[verb].claim
     if role is None:

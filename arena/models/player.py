@@ -207,19 +207,17 @@ class ModelSeat:
         if kind == "text":
             text = clean_text(self._client.redact(str(fields.get("text") or "")))
             return {"says": kind, "text": text} if self._rules["talk"] == "text" and text else None
-        if kind not in ("hold", "lack", "doubt", "attack", "spare"):
-            return None
-        statement: Message = {"says": kind}
-        if kind in ("hold", "lack", "doubt"):
-            statement["role"] = role = fields.get("role")
-            if not isinstance(role, str) or role not in game.rules["deck"]:
-                return None
-        if kind in ("attack", "spare", "doubt"):
-            seats = {player.handle: player.seat for player in game.opponents}
-            statement["target"] = target = seats.get(str(fields.get("player")))
-            if target is None:
-                return None
-        return statement
+        role, seats = fields.get("role"), {player.handle: player.seat for player in game.opponents}
+        role_fields = {"role": role} if isinstance(role, str) and role in game.rules["deck"] else None
+        target = seats.get(str(fields.get("player")))
+        target_fields = None if target is None else {"target": target}
+        if kind in ("hold", "lack"):
+            return role_fields and {"says": kind, **role_fields}
+        if kind in ("attack", "spare"):
+            return target_fields and {"says": kind, **target_fields}
+        if kind == "doubt" and role_fields and target_fields:
+            return {"says": kind, **role_fields, **target_fields}
+        return None
 
 
 def _describe_choice(choice: _Choice, attempt: int, legal: Sequence[Message], names: Sequence[str]) -> str:
