@@ -23,7 +23,7 @@ from arena import checks
 from arena.bots import Bot, BotError, load_bots
 from arena.cli import console, options
 from arena.cli.options import complete_bot, complete_rules
-from arena.cli.run import import_models, refuse_budget
+from arena.cli.run_models import import_models, refuse_budget
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.run import RulesetError, load_ruleset

@@ -344,7 +344,7 @@ def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
 
 
 def _list_row_lines(part: "RenderableType") -> "Iterator[RenderableType]":
-    """Yield each row of a table as lines: the first cell, then each other cell after its column's name."""
+    """Yield each row of a table as lines: each cell after its column's name, without empty ones."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -352,9 +352,9 @@ def _list_row_lines(part: "RenderableType") -> "Iterator[RenderableType]":
     assert isinstance(part, Table)
     names = list(map(_heading_in_one_line, part.columns))
     for row in zip(*(column.cells for column in part.columns), strict=True):
-        for place, (name, cell) in enumerate(zip(names, row, strict=True)):
+        for index, (name, cell) in enumerate(zip(names, row, strict=True)):
             text = cell if isinstance(cell, Text) else Text(str(cell))
-            if not place:
+            if index == 0:
                 yield Text.assemble(f"{name} ", text, style="bold")
             elif text:
                 yield Padding(Text.assemble(f"{name}: ", text), (0, 0, 0, 2))

@@ -16,13 +16,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena import referee, run, with_extra
 from arena.bots import Bot, BytecodeCache, normal_name
-from arena.cli import options
+from arena.cli import options, run_models
 from arena.cli import run as run_command
 from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.options import complete_bot
@@ -38,7 +38,10 @@ from arena.review import review_in_process
 from arena.run import seed_key
 from arena.sandbox import Box, HostProblem, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
-from arena.tables.live_match import InteractiveMatch, RecordFolder
+from arena.tables.live_match import InteractiveMatch, ProcessLogs, RecordFolder
+
+if TYPE_CHECKING:
+    from arena.models import ModelTable
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 
@@ -187,19 +190,15 @@ def _open_table(
     folder = run_options.out or run.new_run_folder_name("arena-games")
     if folder.exists() or folder.is_symlink():
         raise run.FolderError(f"{folder} exists; name another --out")
-    choice, reasons, config = _plan_table(run_options, persons, "budget" in values)
-    run_command.refuse_budget(config.bots, run_options.budget)
+    config, reasons = _plan_table(run_options, persons, "budget" in values)
+    run_models.refuse_budget(config.bots, run_options.budget)
     run_command.require_outside_of_bots(folder, config.bots)
     debuggee = None if debug is None else select_debuggee(debug, [bot.name for bot in config.bots], live)
-    run.remove_leftovers(choice)
+    run.remove_leftovers(config.sandbox)
     builds = run.RunBuilds(folder)
     builds.remove_dead()
-    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-        options.announce_sandbox(choice, reasons, box, " (auto)" if run_options.sandbox in (None, "auto") else "")
-        options.require_enforced_limits(run_options.limits, box)
-        timing = run_command.choose_timing(run_options, config.settings.timing, box)
-        config = replace(config, settings=replace(config.settings, timing=timing))
-        config = run_command.build_bots(config, box, builds)
+    with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
+        config = run_command.build_for_sandbox(run_options, config, reasons, box, builds)
         try:
             tested = tuple(bot for bot in config.bots if debuggee is None or bot.name != debuggee.name)
             if tested:
@@ -214,8 +213,8 @@ def _open_table(
 
 def _plan_table(
     run_options: run_command.RunOptions, persons: int, models: bool
-) -> tuple[SandboxChoice, dict[str, HostProblem], run.RunConfig]:
-    """Return the sandbox, the problems of stronger ones, and the config of a table whose free seats are filled.
+) -> tuple[run.RunConfig, dict[str, HostProblem]]:
+    """Return the config of a table whose free seats are filled, and the problems of stronger sandboxes.
 
     Of the config, the number of games and the key mean nothing. models: whether language models may play. Exits with 2
     if the rules don't allow the number of seats. Raises BotError or RulesetError if one can't be loaded.
@@ -225,27 +224,25 @@ def _plan_table(
     problem = ruleset.problem(len(arguments) + persons)
     if problem:
         usage_error(problem)
-    choice, reasons = options.choose_sandbox(
-        run_options.sandbox, run_options.docker_runtime, run_options.docker_image, run_options.pass_env
-    )
+    choice, reasons = run_options.choose_sandbox()
     bots = run_command.load_named_bots(arguments, choice.name, models=models)
     settings = run_command.make_settings(run_options, ruleset)
     config = run.RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
-    return choice, reasons, config
+    return config, reasons
 
 
 def _make_launcher(
-    config: run.RunConfig, box: Sandbox, models: Any, debuggee: Debuggee | None
+    config: run.RunConfig, box: Sandbox, models: "ModelTable | None", debuggee: Debuggee | None
 ) -> Callable[[referee.MatchSpec, int], Box]:
-    """Return the function that starts a bot of a match. models: the `ModelTable`, None without language models."""
+    """Return the function that starts a bot of a match. models: None without one among the bots."""
     bytecode = BytecodeCache()
 
     def start(spec: referee.MatchSpec, bot: int) -> Box:
         if config.bots[bot].is_model:
-            seat: Box = models.start(spec, bot)
-            return seat
+            assert models is not None
+            return models.start(spec, bot)
         program, limits = bytecode.program(config.bots[bot], config.sandbox, box), config.settings.limits
         if debuggee is not None and debuggee.bot == bot:
             program, limits = debuggee.program(program), debuggee.limits(limits)
@@ -255,13 +252,13 @@ def _make_launcher(
 
 
 @contextmanager
-def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -> Iterator[Any]:
-    """Yield the `ModelTable` of a table's language models, None without one. Their journal is next to the folder."""
+def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -> "Iterator[ModelTable | None]":
+    """Yield the language models of a table, None without one. Their journal is next to the folder."""
     if not any(bot.is_model for bot in config.bots):
         yield None
         return
-    models = run_command.import_models()
-    budget, players = run_command.load_models(config.bots, budget_file, config.sandbox)
+    models = run_models.import_models()
+    budget, players = run_models.load_models(config.bots, budget_file, config.sandbox)
     journal = models.Journal(folder.with_name(f"{folder.name}.models"))
     with closing(models.ModelClient(budget, journal, print_note)) as client:
         yield models.ModelTable(players, client)
@@ -411,7 +408,7 @@ class _PlayedRecords:
         """The games of all matches, in order."""
         return [game for record in self._records.values() for game in record.games]
 
-    def store(self, record: referee.Record, logs: Any) -> str | None:
+    def store(self, record: referee.Record, logs: ProcessLogs) -> str | None:
         """Store a match's games so far, and return the path of the replay. A failure to write is only noted."""
         try:
             self._folder = self._folder or RecordFolder(self._path)

@@ -466,12 +466,7 @@ def write_page(
     A page with all cards opens with the knowledge of `opening_bot`. source: the records' folder, for the title. review:
     as for `replay_page`. Exits with 2 if there are too many games, with 1 if the file can't be written.
     """
-    if viewer is not None and any(viewer not in record.header.bots for record, _, _ in games):
-        console.usage_error(f"--seat {viewer}: seats change from game to game; with --html name a bot")
-    if len(games) > MAX_GAMES:
-        console.usage_error(
-            f"a page has space for {MAX_GAMES} games, not {len(games)}: choose with --match, --game or --lost-by"
-        )
+    _require_fitting_page(games, viewer)
     bots = dict.fromkeys(bot for record, _, _ in games for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
     matches = [
@@ -488,6 +483,16 @@ def write_page(
     console.print_note(
         f"{format_count(len(games), 'game')} in {file}: open it in a browser. It contains {cards}{opening}"
     )
+
+
+def _require_fitting_page(games: Sequence[tuple[Record, GameRecord, Path]], viewer: str | None) -> None:
+    """Exit with 2 if there are too many games for a page, or a viewer is no bot of each of them."""
+    if viewer is not None and any(viewer not in record.header.bots for record, _, _ in games):
+        console.usage_error(f"--seat {viewer}: seats change from game to game; with --html name a bot")
+    if len(games) > MAX_GAMES:
+        console.usage_error(
+            f"a page has space for {MAX_GAMES} games, not {len(games)}: choose with --match, --game or --lost-by"
+        )
 
 
 def _make_page_match(

@@ -207,11 +207,12 @@ def _describe_field(field: coup.RulesetField) -> Iterator[RenderableType]:
     if field.required_field:
         yield Padding(Text(f"Only with {field.required_field} = true."), (0, 0, 0, 2))
     for choice in field.options:
-        word = f" or {coup.to_toml(choice.word)}" if choice.word else ""
-        yield Padding(Text(f"{coup.to_toml(choice.value)}{word}: {choice.sentence}"), (0, 0, 0, 4))
-    if field.span or not field.options:
-        span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
-        yield Padding(Text(span), (0, 0, 0, 4))
+        synonym = f" or {coup.to_toml(choice.word)}" if choice.word else ""
+        yield Padding(Text(f"{coup.to_toml(choice.value)}{synonym}: {choice.sentence}"), (0, 0, 0, 4))
+    if field.span:
+        yield Padding(Text(f"{field.span[0]} to {field.span[1]}"), (0, 0, 0, 4))
+    elif not field.options:
+        yield Padding(Text(field.allowed), (0, 0, 0, 4))
     yield Text()
 
 

@@ -6,25 +6,23 @@ a run and plays it; if it is interrupted, it prints the cause and the command th
 import os
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 import click
 
-from arena import with_extra
 from arena.bots import Bot, BotError, is_missing_kit, load_bots, require_unchanged, require_unchanged_commands
-from arena.cli import console, options, run_report
+from arena.cli import console, options, run_models, run_report
 from arena.cli.options import complete_bot
 from arena.coup import Ruleset
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.rating import min_matches_for_intervals
-from arena.referee import MatchSettings, Timing
+from arena.referee import MatchSettings
 from arena.run import (
     FolderError,
     HostError,
@@ -46,6 +44,7 @@ from arena.run import (
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
     EXCLUDED_NAMES,
+    HostProblem,
     Sandbox,
     SandboxChoice,
     SandboxError,
@@ -61,7 +60,6 @@ from protocol import escape_bytes
 Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_SEATS = 4
-CALLS_A_GAME = 30  # of a model, which has 10 to 40 decisions with a choice
 _DEFAULT_GAMES = 480  # or more, if intervals need more
 _DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
 _MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17
@@ -91,6 +89,10 @@ class RunOptions:
     skip_failing: bool | None = None  # None: the command has no such option
     budget: Path | None = None  # of language models
     models: bool = False  # whether language models may play
+
+    def choose_sandbox(self) -> tuple[SandboxChoice, dict[str, HostProblem]]:
+        """Return the sandbox, and the problems of stronger ones; see `options.choose_sandbox`."""
+        return options.choose_sandbox(self.sandbox, self.docker_runtime, self.docker_image, self.pass_env)
 
     @classmethod
     def from_options(cls, bots: tuple[str, ...], values: Mapping[str, Any]) -> "RunOptions":
@@ -127,20 +129,14 @@ def prepare_run(run_options: RunOptions, make_config: MakeConfig[Config], parent
     folder.refuse_existing()  # before minutes of building
     if run_options.seed is not None:
         _warn_of_seed(run_options.seed)
-    choice, reasons = options.choose_sandbox(
-        run_options.sandbox, run_options.docker_runtime, run_options.docker_image, run_options.pass_env
-    )
+    choice, reasons = run_options.choose_sandbox()
     config = _plan_config(run_options, choice, make_config)
     require_outside_of_bots(folder.path, config.bots)
     remove_leftovers(choice)
     builds = RunBuilds(folder.path)
     builds.remove_dead()
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-        options.announce_sandbox(choice, reasons, box, " (auto)" if run_options.sandbox in (None, "auto") else "")
-        timing = choose_timing(run_options, config.settings.timing, box)
-        config = replace(config, settings=replace(config.settings, timing=timing))
-        options.require_enforced_limits(run_options.limits, box)
-        config = build_bots(config, box, builds)
+        config = build_for_sandbox(run_options, config, reasons, box, builds)
         try:
             config = preflight_bots(run_options, config, box, scratch, make_config)
             config = builds.settle(config, folder)
@@ -202,7 +198,7 @@ def plan_run(
 ) -> RunConfig:
     """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan.
 
-    Raises BotError like `check_models`.
+    Raises BotError like `run_models.check_models`.
     """
     seats = choose_seats(run_options, len(bots), settings.rules)
     match_games = run_options.match_games or default_match_games(choice.name, seats)
@@ -217,64 +213,8 @@ def plan_run(
         sandbox=choice,
     )
     _announce_plan(config)
-    announce_models(config, run_options.budget)
+    run_models.announce_models(config, run_options.budget)
     return config
-
-
-def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use; without models do nothing.
-
-    Raises BotError and exits like `check_models`.
-    """
-    budget = check_models(config, budget_file)
-    if budget is None:
-        return
-    models = [bot for bot in config.bots if bot.is_model]
-    games = config.plan().games * config.seats * len(models) // len(config.bots)
-    console.print_note(
-        f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
-        f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
-    )
-
-
-def check_models(config: RunConfig, budget_file: Path | None) -> Any:
-    """Return the budget of a run's models (`arena.models.Budget`, an extra), None without models.
-
-    Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a budget is given without models.
-    """
-    refuse_budget(config.bots, budget_file)
-    if not any(bot.is_model for bot in config.bots):
-        return None
-    return load_models(config.bots, budget_file, config.sandbox)[0]
-
-
-def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
-    """Exit with 2 if there is a budget, but no language model among the bots."""
-    if budget_file is not None and not any(bot.is_model for bot in bots):
-        console.usage_error("--budget is for language models: omit it")
-
-
-def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
-    """Return the budget and the model players of a table, types of `arena.models`.
-
-    Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a bot would get a key.
-    """
-    models = import_models()
-    budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
-    players = models.load_players(bots, budget)
-    for player in players:
-        if player.settings.key_env in choice.pass_env:
-            console.usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
-    return budget, players
-
-
-def import_models() -> ModuleType:
-    """Return `arena.models`. Exits with 2 if its extra isn't installed."""
-    try:
-        from arena import models
-    except ModuleNotFoundError as missing:
-        console.usage_error(f"a language model needs {missing.name}: {with_extra('models')}")
-    return models
 
 
 def default_match_games(sandbox: str, seats: int) -> int:
@@ -312,17 +252,25 @@ def _announce_plan(config: RunConfig) -> None:
     console.print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def choose_timing(run_options: RunOptions, times: Timing, box: Sandbox) -> Timing:
-    """Return the timing, and print which time it charges. Exits with 2 if --clock own isn't possible here."""
+def build_for_sandbox(
+    run_options: RunOptions, config: Config, reasons: dict[str, HostProblem], box: Sandbox, builds: RunBuilds
+) -> Config:
+    """Print the sandbox and the clock, build the bots, and return the config with its clock and the built bots.
+
+    reasons: as for `options.announce_sandbox`. Exits with 2 if the sandbox can't do what the options request. Raises
+    the errors of `_build_bots`.
+    """
+    options.announce_sandbox(config.sandbox, reasons, box, " (auto)" if run_options.sandbox in (None, "auto") else "")
+    options.require_enforced_limits(run_options.limits, box)
     is_auto = run_options.clock in (None, "auto")
     is_own = box.reports_wait_time if is_auto else run_options.clock == "own"
-    timing = replace(times, own=is_own, ponder=run_options.ponder)
+    timing = replace(config.settings.timing, own=is_own, ponder=run_options.ponder)
     options.require_own_clock(timing, box)
     options.announce_clock(timing, box)
-    return timing
+    return _build_bots(replace(config, settings=replace(config.settings, timing=timing)), box, builds)
 
 
-def build_bots(config: Config, box: Sandbox, builds: RunBuilds) -> Config:
+def _build_bots(config: Config, box: Sandbox, builds: RunBuilds) -> Config:
     """Build the bots that need it, and return the config of the built bots.
 
     Exits with 1 if a disk is full. Raises BotError if a build fails, SandboxError or OSError if it can't start.
@@ -349,14 +297,9 @@ def preflight_bots(
 ) -> Config:
     """Check that each bot can play, and return the config of those that can.
 
-    Exits with 2 if one can't, with --skip-failing if fewer than two can; with 1 if this machine can't start bots.
+    Exits with 2 if one can't, with --skip-failing if fewer than two can. Raises the errors of `_find_rejections`.
     """
-    try:
-        rejections = preflight_all(config, box, scratch, _note_mute_bot)
-    except SandboxError as problem:
-        if is_disk_full(problem, scratch):
-            console.fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
-        console.fail(f"this machine can't start the bots: {problem}")
+    rejections = _find_rejections(config, box, scratch)
     if not rejections:
         return config
     reasons = "\n".join(line for rejection in rejections for line in _rejection_lines(rejection))
@@ -370,6 +313,19 @@ def preflight_bots(
     skipped = tuple((rejection.bot.name, _rejection_reason(rejection)) for rejection in rejections)
     console.print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(make_config(run_options, bots, config.settings, config.sandbox), skipped=skipped)
+
+
+def _find_rejections(config: RunConfig, box: Sandbox, scratch: Path) -> list[RejectedBot]:
+    """Test-start the bots; return those that can't play. Raises SandboxError or OSError if this machine fails.
+
+    Exits with 1 if its disk is full.
+    """
+    try:
+        return preflight_all(config, box, scratch, _note_mute_bot)
+    except SandboxError as problem:
+        if is_disk_full(problem, scratch):
+            console.fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
+        raise
 
 
 def _note_mute_bot(bot: Bot) -> None:
@@ -413,9 +369,8 @@ def _refuse_options() -> None:
     context = click.get_current_context()
     parameters = {parameter.name: parameter for parameter in context.command.params}
     allowed = [name for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in context.params]
-    given = [
-        name for name in context.params if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-    ]
+    find_source = context.get_parameter_source
+    given = [name for name in context.params if find_source(name) == click.core.ParameterSource.COMMANDLINE]
     refused = [
         "BOT" if name == "bots" else parameters[name].opts[0] for name in given if name not in (*allowed, "resume")
     ]
@@ -601,10 +556,10 @@ def open_pool(
     jobs: matches in parallel, None for the default. With models, the budget file is stored in the folder. Raises
     BotError if a model can't play. Exits with 2 if a budget is given without models.
     """
-    refuse_budget(run.config.bots, budget_file)
+    run_models.refuse_budget(run.config.bots, budget_file)
     if not any(bot.is_model for bot in run.config.bots):
         return run.play(jobs or count_cores())
-    models = import_models()
+    models = run_models.import_models()
     budget = models.keep_budget(folder.path, budget_file)
     models.load_players(run.config.bots, budget)
     events: Generator[PoolEvent, None, None] = models.play_with_models(
@@ -630,7 +585,7 @@ def _print_report(run: Run, folder: RunFolder, as_json: bool, as_csv: bool, prob
     problem: why the run ended early, None if it didn't.
     """
     has_models = any(bot.is_model for bot in run.config.bots)
-    models = import_models().report_calls(folder.path) if has_models else []
+    models = run_models.import_models().report_calls(folder.path) if has_models else []
     standings = run.progress.standings()
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic

@@ -329,6 +329,18 @@ def _count_records(
     except RecordFileError as problem:
         console.usage_error(str(problem))
     accumulator = StatsAccumulator(pair)
+    skip_reasons = _add_records(accumulator, files)
+    if not accumulator.records:
+        others = len(skip_reasons) - 1
+        note = f"; and {format_count(others, 'file')} more can't be read" if others else ""
+        console.usage_error(f"{skip_reasons[0]}{note}")
+    for reason in skip_reasons:
+        console.print_note(f"skipped: {reason}")
+    return report.make_stats_report(accumulator, [str(path) for path in paths], skip_reasons), accumulator
+
+
+def _add_records(accumulator: StatsAccumulator, files: Sequence[Path]) -> list[str]:
+    """Count the records in files, and show the progress; return the reasons why some can't be counted."""
     skip_reasons: list[str] = []
 
     def describe() -> str:
@@ -341,13 +353,7 @@ def _count_records(
             if reason is not None:
                 skip_reasons.append(reason)
             redraw()
-    if not accumulator.records:
-        others = len(skip_reasons) - 1
-        note = f"; and {format_count(others, 'file')} more can't be read" if others else ""
-        console.usage_error(f"{skip_reasons[0]}{note}")
-    for reason in skip_reasons:
-        console.print_note(f"skipped: {reason}")
-    return report.make_stats_report(accumulator, [str(path) for path in paths], skip_reasons), accumulator
+    return skip_reasons
 
 
 def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:

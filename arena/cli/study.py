@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.bots import Bot
-from arena.cli import console, options
+from arena.cli import console, options, run_models
 from arena.cli import run as run_command
 from arena.escaping import escape_control
 from arena.formatting import (
@@ -209,7 +209,7 @@ def _plan_study(
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     console.print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
-    if (budget := run_command.check_models(config, run_options.budget)) is not None:
+    if (budget := run_models.check_models(config, run_options.budget)) is not None:
         forecast = plan_study(config, budget, DEFAULT_MATCHES)
         console.print_note(f"models: {_describe_use(forecast)} (assumed); the budget allows {budget.calls} calls")
         for text in forecast.refused:

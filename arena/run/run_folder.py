@@ -290,7 +290,7 @@ class RunFolder:
     def restore(self) -> None:
         """Delete incomplete files, and read the matches that earlier sessions stored, in match order.
 
-        results.jsonl then contains all matches before the first missing one, so that `keep` can continue it in order.
+        results.jsonl then contains all matches before the first missing one, so that `save` can continue it in order.
         Raises FolderError if a record is incomplete, OSError if results.jsonl can't be written.
         """
         for folder in (self.path, self.records, self.path / "faults"):
@@ -307,7 +307,10 @@ class RunFolder:
         return [match for match in matches if match not in self._stored]
 
     def save(self, played: PlayedMatch) -> None:
-        """Store a match, unless it is already stored. Raises OSError, without storing the match, if writing fails."""
+        """Store a match, unless it is already stored.
+
+        Raises OSError, without storing the match, if writing fails, FolderError if a file of the folder is invalid.
+        """
         if self.record(played.match).exists():
             self._read_new_records()
         else:
@@ -349,7 +352,7 @@ class RunFolder:
 
         Raises OSError if the file can't be written, FolderError if a record can't be read.
         """
-        self._read_new_records()  # Ctrl-C may have interrupted `keep` after it wrote a record
+        self._read_new_records()  # Ctrl-C may have interrupted `save` after it wrote a record
         self._write_result_lines(over_gaps=True)
 
     def record(self, match: int) -> Path:

@@ -175,11 +175,7 @@ class _Folder:
         has_results = self.path.is_dir() and results_file.is_file()
         with results_file.open("rb") if has_results else nullcontext() as results:
             comparison = None if results is None else _ResultsComparison(results)
-            for file in self.files:
-                try:
-                    record = read_record_file(file)
-                except RecordFileError as problem:
-                    raise RecordFileError(f"{problem}; only a complete record can be verified") from None
+            for file, record in self._read_records():
                 yield from (f"{file}: {difference}" for difference in self._find_differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
@@ -190,6 +186,14 @@ class _Folder:
                 yield f"{results_file} is missing{self._resume_hint('writes it')}"
             elif comparison is not None and not comparison.is_equal(may_lack_lines=was_killed):
                 yield f"{results_file} differs from the records{self._resume_hint('rewrites it')}"
+
+    def _read_records(self) -> Iterator[tuple[Path, referee.Record]]:
+        """Yield each file with its record. Raises RecordFileError if a record isn't complete."""
+        for file in self.files:
+            try:
+                yield file, read_record_file(file)
+            except RecordFileError as problem:
+                raise RecordFileError(f"{problem}; only a complete record can be verified") from None
 
     def _resume_hint(self, effect: str) -> str:
         """Return the command that resumes the run, with its effect; "" if it can't be resumed."""

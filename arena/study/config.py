@@ -89,17 +89,17 @@ class StudyConfig(RunConfig):
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:
         """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
-        if config.get("command") == cls.COMMAND:
-            try:
-                conditions = tuple(
-                    Condition(condition["name"], from_dict(condition["rules"]), tuple(condition["bots"]))
-                    for condition in config["conditions"]
-                )
-                names = {name: tuple(config[name]) for name in ("players", "anchors")}
-                config = {**config, "conditions": conditions, **names}
-            except (KeyError, TypeError, ValueError) as problem:
-                raise FolderError(f"run.json was changed: {problem!r}; start a new study") from None
-        return super().from_json(config)
+        if config.get("command") != cls.COMMAND:
+            return super().from_json(config)  # raises
+        try:
+            conditions = tuple(
+                Condition(condition["name"], from_dict(condition["rules"]), tuple(condition["bots"]))
+                for condition in config["conditions"]
+            )
+            names = {field: tuple(config[field]) for field in ("players", "anchors")}
+        except (KeyError, TypeError, ValueError) as problem:
+            raise FolderError(f"run.json was changed: {problem!r}; start a new study") from None
+        return super().from_json({**config, "conditions": conditions, **names})
 
     @cached_property
     def _plan(self) -> MatchPlan:

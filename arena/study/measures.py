@@ -251,18 +251,9 @@ def compare_all(
         holm_p_values = correct_by_holm([evidence.p_value for evidence in tests])
         for (key, other_key), evidence, holm_p in zip(key_pairs, tests, holm_p_values, strict=True):
             if evidence.blocks:
-                yield Difference(
-                    measure,
-                    key.player,
-                    key.condition,
-                    other_key.player,
-                    other_key.condition,
-                    evidence.blocks,
-                    *evidence.estimate(),
-                    evidence.p_value,
-                    holm_p,
-                    holm_p <= LEVEL,
-                )
+                compared = (key.player, key.condition, other_key.player, other_key.condition)
+                p = evidence.p_value
+                yield Difference(measure, *compared, evidence.blocks, *evidence.estimate(), p, holm_p, holm_p <= LEVEL)
 
 
 def _gather_evidence(cases: Cases, key: Key, other_key: Key, aim: float, games: int) -> Evidence:

@@ -73,7 +73,7 @@ class WorkerCall(Future[T]):
         return [self._messages.get() for _ in range(self._messages.qsize())]
 
 
-_Queued = tuple[WorkerCall[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+_QueuedCall = tuple[WorkerCall[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class WorkerExecutor(Executor):
@@ -114,13 +114,14 @@ class LocalExecutor(WorkerExecutor):
         self._initargs = initargs
         self._leave_s = leave_s
         self._cores = [",".join(map(str, share)) for share in assign_cores(jobs, _usable_cores())]
-        self._calls: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_QueuedCall | None] = queue.SimpleQueue()
         self._closing = False
         self._cancelled = False
         self._lock = threading.Lock()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._threads = [
-            threading.Thread(target=self._run_calls, args=(n,), name=f"worker-{n}", daemon=True) for n in range(jobs)
+            threading.Thread(target=self._run_calls, args=(number,), name=f"worker-{number}", daemon=True)
+            for number in range(jobs)
         ]
         for thread in self._threads:
             thread.start()
