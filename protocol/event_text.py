@@ -28,7 +28,7 @@ def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def describe_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the text of a move of `legal`, "" for an unknown one."""
-    return _find_text("moves", _move_keys(move), move, names)
+    return _find_text("moves", _choose_move_keys(move), move, names)
 
 
 def describe_end(reason: str) -> str:
@@ -92,18 +92,24 @@ def _choose_event_keys(event: Mapping[str, Any]) -> Iterator[str]:
             yield f"{base}.role"
         yield base
     else:
-        if "cards" in event:
-            yield f"{word}.cards"
-        if "held" in event:  # where all cards are known
-            truth = "held" if event["held"] else "lacking"
-            yield f"{word}.{event['role']}.{truth}"
-            yield f"{word}.{truth}"
-        if "role" in event:
-            yield f"{word}.{event['role']}"
+        yield from _choose_field_keys(word, event)
     yield word
 
 
-def _move_keys(move: Mapping[str, Any]) -> Iterator[str]:
+def _choose_field_keys(word: str, event: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the possible keys of an event that has texts for some of its fields, the most specific first."""
+    if "cards" in event:
+        yield f"{word}.cards"
+    if "held" in event:  # where all cards are known
+        truth = "held" if event["held"] else "lacking"
+        yield f"{word}.{event['role']}.{truth}"
+        yield f"{word}.{truth}"
+    if "role" in event:
+        yield f"{word}.{event['role']}"
+
+
+def _choose_move_keys(move: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the possible keys of a move's text, the most specific first."""
     word = next(iter(move), "")
     if word == "action":
         if "target" in move:
@@ -114,11 +120,10 @@ def _move_keys(move: Mapping[str, Any]) -> Iterator[str]:
     yield word
 
 
-def _find_text(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    texts = EVENT_TEXTS[part]
+def _find_text(section: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the text of the first key that a section of the catalogue has, with its fields filled in; "" if none."""
+    texts = EVENT_TEXTS[section]
     text = next((texts[key] for key in keys if key in texts), "")
-    if not text:
-        return ""
     return "".join(piece if not field else _describe_field(field, fields, names) for piece, field in _pieces(text))
 
 
@@ -126,9 +131,9 @@ def _find_text(part: str, keys: Iterator[str], fields: Mapping[str, Any], names:
 def _pieces(text: str) -> tuple[tuple[str, str], ...]:
     """Return a text's pieces: (words, "") or ("", name of a field)."""
     pieces: list[tuple[str, str]] = []
-    for part in text.split("{"):
-        field, brace, tail = part.partition("}")
-        pieces += [("", field), (tail, "")] if brace else [(part, "")]
+    for chunk in text.split("{"):
+        field, brace, tail = chunk.partition("}")
+        pieces += [("", field), (tail, "")] if brace else [(chunk, "")]
     return tuple(pieces)
 
 

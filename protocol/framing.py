@@ -140,29 +140,14 @@ _decode_checked = json.JSONDecoder(
 def decode(line: bytes) -> dict[str, Any] | Malformed:
     """Return the JSON object of a line (without its newline), or the line's problem."""
     try:
-        text = line.decode()
+        line_text = line.decode()
     except UnicodeDecodeError as error:
         return Malformed("bad_utf8", f"byte {error.start} of the line is not UTF-8")
-    # The depth is at most the number of opening brackets, so it is rarely counted.
-    if (
-        len(line) > 2 * DEPTH_LIMIT
-        and text.count("{") + text.count("[") > DEPTH_LIMIT
-        and _measure_depth(text) > DEPTH_LIMIT
-    ):
+    if len(line) > 2 * DEPTH_LIMIT and _is_too_deep(line_text):
         return Malformed("too_deep", f"the JSON is nested more than {DEPTH_LIMIT} deep")
-    text = text.strip(" \t\r\n")  # JSON's whitespace and no other; so a line may end in \r\n
+    text = line_text.strip(" \t\r\n")  # JSON's whitespace and no other; so a line may end in \r\n
     try:
-        value, end = _decode_fast(text)
-        if end != len(text):
-            return Malformed("bad_json", _explain(text, "more than one value: send one object a line", end))
-        if type(value) is dict:
-            keys = len(value)
-            move = value.get("move")
-            if type(move) is dict:
-                keys += len(move)
-            if text.count(":") == keys and "\\" not in text:
-                return value
-        value, _ = _decode_checked(text)
+        value = _decode_value(text)
     except _RefusedError as refused:
         return refused.malformed
     except json.JSONDecodeError as error:
@@ -172,6 +157,24 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
     if "\\" in text and _has_lone_surrogate(value):
         return Malformed("lone_surrogate", "a string holds half of a surrogate pair")
     return value
+
+
+def _decode_value(text: str) -> Any:
+    """Return the JSON value of a text. Raises _RefusedError, or JSONDecodeError if the text isn't JSON."""
+    value, end = _decode_fast(text)
+    if end != len(text):
+        raise _RefusedError("bad_json", _explain(text, "more than one value: send one object a line", end))
+    if type(value) is dict:
+        move = value.get("move")
+        keys = len(value) + (len(move) if type(move) is dict else 0)
+        if text.count(":") == keys and "\\" not in text:  # no key can be there twice
+            return value
+    return _decode_checked(text)[0]
+
+
+def _is_too_deep(text: str) -> bool:
+    # The depth is at most the number of opening brackets, so it is rarely counted.
+    return text.count("{") + text.count("[") > DEPTH_LIMIT and _measure_depth(text) > DEPTH_LIMIT
 
 
 def _measure_depth(text: str) -> int:
@@ -291,10 +294,10 @@ def escape_bytes(data: bytes, limit: int) -> str:
     backslash escapes. The text is for people: backslashes in the data stay unchanged.
     """
     head = data[: 4 * limit]  # a character has at most 4 bytes; a flood isn't decoded in full
-    shown = ""
+    text = ""
     for character in head.decode(errors="backslashreplace"):
         piece = character if character.isprintable() else character.encode("unicode_escape").decode()
-        if len(shown) + len(piece) > limit:
-            return f"{shown}… ({len(data)} bytes)"
-        shown += piece
-    return shown if len(head) == len(data) else f"{shown}… ({len(data)} bytes)"
+        if len(text) + len(piece) > limit:
+            return f"{text}… ({len(data)} bytes)"
+        text += piece
+    return text if len(head) == len(data) else f"{text}… ({len(data)} bytes)"

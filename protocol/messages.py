@@ -348,40 +348,40 @@ class _Schema(GenerateJsonSchema):
         return False
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
-        made = super().default_schema(schema)
-        if "default" in made and made["default"] is None:
-            del made["default"]
-        return made
+        result = super().default_schema(schema)
+        if "default" in result and result["default"] is None:
+            del result["default"]
+        return result
 
 
 def _plain(value: Any) -> Any:
     """Return a schema without OpenAPI's `discriminator`, which JSON Schema doesn't know."""
     if isinstance(value, dict):
         return {
-            key: _plain(part)
-            for key, part in value.items()
-            if not (key == "discriminator" and isinstance(part, dict) and "propertyName" in part)
+            key: _plain(item)
+            for key, item in value.items()
+            if not (key == "discriminator" and isinstance(item, dict) and "propertyName" in item)
         }
-    return [_plain(part) for part in value] if isinstance(value, list) else value
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of every line; `$defs` has ToBot and FromBot for the two directions."""
     generator = _Schema(ref_template="#/$defs/{model}")
-    tops, defs = generator.generate_definitions(
+    directions, models = generator.generate_definitions(
         [("ToBot", "validation", TO_BOT.core_schema), ("FromBot", "validation", FROM_BOT.core_schema)]
     )
-    parts: dict[str, Any] = {name: part for (name, _), part in tops.items()}
-    parts |= {str(name): part for name, part in sorted(defs.items())}
-    whole = {
+    definitions: dict[str, Any] = {name: definition for (name, _), definition in directions.items()}
+    definitions |= {str(name): definition for name, definition in sorted(models.items())}
+    document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Coup arena protocol, version {PROTOCOL}",
         "description": "One JSON object a line. Made from protocol/messages.py; SPEC.md says what the lines mean.",
         "anyOf": [{"$ref": "#/$defs/ToBot"}, {"$ref": "#/$defs/FromBot"}],
-        "$defs": parts,
+        "$defs": definitions,
     }
-    plain: dict[str, Any] = _plain(whole)
-    return plain
+    plain_schema: dict[str, Any] = _plain(document)
+    return plain_schema
 
 
 def schema_text() -> str:

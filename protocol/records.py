@@ -115,10 +115,10 @@ LINE: TypeAdapter[RecordHeader | RecordedGame | RecordEnd] = TypeAdapter(RecordH
 
 def schema_text() -> str:
     """Return the content of records.schema.json."""
-    whole: dict[str, Any] = {
+    document: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a record of the Coup arena, version 4",
         "description": "A header, a line for each game, an end. docs/reference/records.md says what they mean.",
         **LINE.json_schema(),
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -301,8 +301,8 @@ class _MutableState:
     def list_blockers(self, row: ActionRule, target: int | None) -> tuple[int, ...]:
         """Return the seats that may block an action, in order of priority; none if its target is exiled."""
         if target is None:
-            others = self.list_others(self.actor)
-            return enemies(self.sides, self.actor, others) if self.sides else others
+            opponents = self.list_others(self.actor)
+            return enemies(self.sides, self.actor, opponents) if self.sides else opponents
         if not self.hands[target]:
             return ()
         if row.blocked_by is not Blockers.ANYONE:

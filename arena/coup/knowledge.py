@@ -301,7 +301,9 @@ class Knowledge:
 
         That is the case if the other opponents, as far as their worlds are joined, could have only cards of the role.
         """
-        hand_sizes = [2 - len(up) for opponent, up in self._face_up.items() if opponent != seat and len(up) < 2]
+        hand_sizes = [
+            2 - len(cards) for opponent, cards in self._face_up.items() if opponent != seat and len(cards) < 2
+        ]
         return self._unseen[role] > (sum(hand_sizes) if len(hand_sizes) < _MAX_JOINED else 2)
 
     def _locate_in_deck(self, role: int, seat: int) -> None:

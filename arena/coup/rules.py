@@ -233,7 +233,9 @@ class Ruleset:
 
     def copies(self, seats: int) -> int:
         """Return how many cards of each role are in the deck (rules.md#deck)."""
-        return 3 if seats <= 6 else 4 if seats <= 8 else 5
+        if seats <= 6:
+            return 3
+        return 4 if seats <= 8 else 5
 
     def limit(self, seats: int) -> int:
         """Return the number of turns after which a game is a draw of the survivors.

@@ -110,9 +110,9 @@ def _must_prove(rules: Ruleset) -> bool:
 # ---------------------------------------------------------------- made from the table of actions
 
 
-def join_words(actions: list[str], last: str = "and") -> str:
-    """Return names as a list in words: "a, b and c"."""
-    return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} {last} {actions[-1]}"
+def join_words(actions: list[str], conjunction: str = "and") -> str:
+    """Return names, one or more, as a list in words: "a, b and c"."""
+    return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} {conjunction} {actions[-1]}"
 
 
 def names_of_actions(rules: Ruleset, selects: Callable[[ActionRule], bool]) -> list[str]:

@@ -81,10 +81,12 @@ class RulesetField:
     @property
     def allowed(self) -> str:
         """The allowed values, as text in TOML's syntax."""
-        words = [to_toml(word) for option in self.options for word in (option.value, option.word) if word is not None]
+        values = [
+            to_toml(value) for option in self.options for value in (option.value, option.word) if value is not None
+        ]
         if self.span:
-            words.append(f"{self.span[0]} to {self.span[1]}")
-        return " or ".join(words) or f"a text of 1 to {_MAX_NAME_CHARACTERS} printable characters"
+            values.append(f"{self.span[0]} to {self.span[1]}")
+        return " or ".join(values) or f"a text of 1 to {_MAX_NAME_CHARACTERS} printable characters"
 
     def read(self, value: object) -> Any:
         """Return the field's value for a plain value. Raises ValueError with the allowed values if it isn't allowed."""
@@ -93,9 +95,9 @@ class RulesetField:
                 return option.value
         if self._is_plain_value(value):
             return value
-        words = [option.value for option in self.options if isinstance(option.value, str)]
-        similar_words = get_close_matches(value, words, n=1) if isinstance(value, str) else []
-        hint = f"; did you mean {to_toml(similar_words[0])}?" if similar_words else "."
+        texts = [option.value for option in self.options if isinstance(option.value, str)]
+        similar_texts = get_close_matches(value, texts, n=1) if isinstance(value, str) else []
+        hint = f"; did you mean {to_toml(similar_texts[0])}?" if similar_texts else "."
         page = f"{RULES_PAGE}#{self.section}"
         raise ValueError(f"{self.name} = {to_toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({page}).")
 

@@ -266,7 +266,7 @@ def _compute_precision(information: Floats, matches: Matches, prior: Prior) -> "
     bots = len(prior.predecessors)
     entries = chain(_iterate_entries(information, matches), [prior.entries()])
     if bots > EXACT:  # most pairs have never met
-        return sum(_make_sparse(bots, *part) for part in entries)
+        return sum(_make_sparse(bots, *matrix_entries) for matrix_entries in entries)
     total = np.zeros(bots * bots)
     for rows, columns, values in entries:
         np.add.at(total, rows * bots + columns, values)

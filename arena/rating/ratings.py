@@ -261,13 +261,13 @@ def _find_rank_ranges(
 
     All arrays: (p,), of the bots of the fit. errors: None without intervals, which leaves all ranks possible.
     """
-    rivals = np.flatnonzero(ranked)
-    best, worst = np.ones_like(ranked, dtype=np.int64), len(rivals) + ~ranked
+    ranked_bots = np.flatnonzero(ranked)
+    best, worst = np.ones_like(ranked, dtype=np.int64), len(ranked_bots) + ~ranked
     if errors is not None:
         quantile = _quantile(freedom)
         variance = errors.independent + (errors.shared**2).sum(1)
-        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(rivals), CACHED)):
-            compared = rivals[columns]
+        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(ranked_bots), CACHED)):
+            compared = ranked_bots[columns]
             # The variance of a difference is both variances minus twice the covariance.
             margin = (-2 * errors.shared[rows]) @ errors.shared[compared].T
             margin += variance[rows, None] + variance[compared]
@@ -328,21 +328,21 @@ def _compute_intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     return list(map(Estimate, values.tolist(), low.tolist(), high.tolist()))
 
 
-def estimate_lead(fit: Fit, bot: int, rival: int) -> Estimate | None:
+def estimate_lead(fit: Fit, bot: int, opponent: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
     win_rates = fit.win_rates
     indices = {bot: index for index, bot in enumerate(win_rates.bots.tolist())}
-    if bot not in indices or rival not in indices:
+    if bot not in indices or opponent not in indices:
         return None
-    index, rival_index = indices[bot], indices[rival]
-    value = float(win_rates.values[index] - win_rates.values[rival_index])
+    index, opponent_index = indices[bot], indices[opponent]
+    value = float(win_rates.values[index] - win_rates.values[opponent_index])
     if not win_rates.has_intervals:
         return Estimate(value)
     from scipy.special import stdtrit  # slow to import: see `arena.rating`
 
-    covariance = win_rates.covariances(index)[rival_index]
-    variance = float(win_rates.variances[index] + win_rates.variances[rival_index] - 2 * covariance)
-    quantile = float(stdtrit(win_rates.freedom[[index, rival_index]].min(), UPPER_QUANTILE))
+    covariance = win_rates.covariances(index)[opponent_index]
+    variance = float(win_rates.variances[index] + win_rates.variances[opponent_index] - 2 * covariance)
+    quantile = float(stdtrit(win_rates.freedom[[index, opponent_index]].min(), UPPER_QUANTILE))
     half_width = quantile * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half_width, value + half_width)
 

@@ -139,7 +139,6 @@ def _make_game_object(
 
     stderr: by bot. viewers: indices of bots; None shows everything.
     """
-    bots = [record.header.bots[bot] for bot in game.seating]
     seats = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in seats else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     steps = list(list_steps(record.header, game))
@@ -158,15 +157,20 @@ def _make_game_object(
         ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
-            for seat, bot in enumerate(bots)
-            for turn, text in stderr.get(bot, {}).get(game.game, ())
+            for seat, bot in enumerate(game.seating)
+            for turn, text in stderr.get(record.header.bots[bot], {}).get(game.game, ())
         ],
     }
-    faults = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
-    unattributed = [[seat, fault.code, fault.count] for seat, fault in faults if seat in seats]
-    if unattributed:  # unsolicited lines
-        payload["unattributed_faults"] = unattributed
+    unattributed_faults = _list_unattributed_faults(game, seats)
+    if unattributed_faults:
+        payload["unattributed_faults"] = unattributed_faults
     return payload
+
+
+def _list_unattributed_faults(game: GameRecord, seats: Sequence[int]) -> list[list[Any]]:
+    """Return [seat, code, count] of each fault of these seats that belongs to no move, such as unsolicited lines."""
+    faults = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
+    return [[seat, fault.code, fault.count] for seat, fault in faults if seat in seats]
 
 
 def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:

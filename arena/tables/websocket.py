@@ -138,8 +138,8 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
     tasks = [asyncio.create_task(direction) for direction in directions]
     code = LOST
     try:
-        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for problem in [task.exception() for task in ended]:
+        done_tasks, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for problem in [task.exception() for task in done_tasks]:
             match problem:
                 case ChannelClosed():
                     code = problem.code
@@ -289,6 +289,7 @@ async def listen_for_relays(
     """
 
     async def serve_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one relay, if its first line is valid."""
         channel = StreamChannel(reader, writer)
         try:
             hello = await _read_hello(reader, secret)

@@ -102,13 +102,13 @@ _SECRET = (  # what one seat knows of each player
 )
 
 
-def _begins(fields: Sequence[Field]) -> dict[str, int]:
-    """Return the start of each field."""
+def _find_starts(fields: Sequence[Field]) -> dict[str, int]:
+    """Return the index of each field's first number."""
     sizes = [field.size for field in fields]
-    return {field.name: sum(sizes[:place]) for place, field in enumerate(fields)}
+    return {field.name: sum(sizes[:index]) for index, field in enumerate(fields)}
 
 
-_IN_HEAD, _IN_ROW, _IN_SECRET = _begins(_HEAD), _begins(_PLAYER), _begins(_SECRET)
+_IN_HEAD, _IN_ROW, _IN_SECRET = _find_starts(_HEAD), _find_starts(_PLAYER), _find_starts(_SECRET)
 _HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
     sum(field.size for field in fields) for fields in (_HEAD, _OWN, _PLAYER, _SECRET)
 )
@@ -121,9 +121,9 @@ def fields(seats: int) -> list[Field]:
     """Return the fields of an observation in order; player 0 is the observer, others follow clockwise."""
     rows = [
         Field(f"player {step}: {field.name}", field.size, field.says)
-        for part in (_PLAYER, _SECRET)
+        for group in (_PLAYER, _SECRET)
         for step in range(seats)
-        for field in part
+        for field in group
     ]
     return [*_HEAD, *_OWN, *rows]
 
@@ -235,13 +235,13 @@ class Watcher:
         if known is not self._known[seat]:
             self._certain(seat, known)
         piles = (*piles, known[1])
-        own = self.own.get(piles)
-        if own is None:
-            *cards, seen, deck = piles
-            counted = [pile.count(role) for pile in (*cards, (seen,), deck) for role in self._roles]
-            own = self.own[piles] = array("h", counted)
+        counts = self.own.get(piles)
+        if counts is None:
+            *hidden_piles, examined_role, deck = piles
+            all_piles = (*hidden_piles, (examined_role,), deck)
+            counts = self.own[piles] = array("h", [pile.count(role) for pile in all_piles for role in self._roles])
         numbers[self._head_place] = self._head
-        numbers[self._own_place] = own
+        numbers[self._own_place] = counts
         numbers[self._row_place] = self._twice[self._row_places[seat]]
         numbers[self._secret_place] = self._secrets[seat]
 
@@ -250,19 +250,19 @@ class Watcher:
 
         The board is a sequence of rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
         """
-        before, self._board = self._board, board
+        last_board, self._board = self._board, board
         _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name
-        _, _, _, _, had, held, _, _, were, _ = before
+        _, _, _, _, last_coins, last_influence, _, _, last_sides, _ = last_board
         rows, seats = self._rows, self._seats
-        if coins is not had:
-            for place, number in zip(seats, coins):  # noqa: B905 (Python 3.9); coins come first
-                rows[place] = number
-        if influence is not held:
+        if coins is not last_coins:
+            for row, number in zip(seats, coins):  # noqa: B905 (Python 3.9); coins come first
+                rows[row] = number
+        if influence is not last_influence:
             rows[_INFLUENCE::_ROW_SIZE] = array("h", influence)
-        if sides is not were:
-            for place, side in zip(seats, sides):  # noqa: B905 (it is empty before they are chosen)
+        if sides is not last_sides:
+            for row, side in zip(seats, sides):  # noqa: B905 (it is empty before they are chosen)
                 for index, allegiance in enumerate(SIDES):
-                    rows[place + _SIDE + index] = side == allegiance
+                    rows[row + _SIDE + index] = side == allegiance
         for place in self._flags:
             rows[place] = 0
         self._flags = flags = [seats[actor] + _ACTOR]
@@ -295,14 +295,14 @@ class Watcher:
         """Replace the certain facts in a seat's secrets."""
         self._known[seat] = known
         secret = self._secrets[seat] = self._secrets[seat][:]
-        for begin in range(_KNOWN, len(secret), _SECRET_SIZE):
-            secret[begin : begin + 2 * _ROLES] = _NO_ROLES
-        for of, has, lacks in known[0]:
-            begin = (of - seat) % len(self._seats) * _SECRET_SIZE
+        for start in range(_KNOWN, len(secret), _SECRET_SIZE):
+            secret[start : start + 2 * _ROLES] = _NO_ROLES
+        for opponent, has, lacks in known[0]:
+            row = (opponent - seat) % len(self._seats) * _SECRET_SIZE
             for role in has:
-                secret[begin + _KNOWN + self._role[role]] += 1
+                secret[row + _KNOWN + self._role[role]] += 1
             for role in lacks:
-                secret[begin + _LACKS + self._role[role]] = 1
+                secret[row + _LACKS + self._role[role]] = 1
 
     # --- events -------------------------------------------------------------------------------------------------------
 
@@ -413,15 +413,15 @@ class Encoder:
 
     def take(self, message: Message) -> bool:
         """Process each message once, in order; return whether it is a request, which is now encoded."""
-        kind = message["type"]
-        if kind == "game_start":
+        message_type = message["type"]
+        if message_type == "game_start":
             self._watcher = Watcher(self.roles, self.seats, self._own)
-        if kind != "request":
+        if message_type != "request":
             return False
         watcher, you = self._watcher, message["you"]
         watcher.add(map(_event, message["events"]))
-        asked = message["kind"]
-        watcher.see(_board(message), asked if asked in _HEADS else "")
+        kind = message["kind"]
+        watcher.see(_board(message), kind if kind in _HEADS else "")
         piles = (tuple(you["cards"]), tuple(you.get("drawn", ())), tuple(you.get("discards", ())), you.get("seen"))
         self.observation = array("h", bytes(2 * size(self.seats)))
         watcher.fill(self.observation, you["seat"], piles, _certain(you.get("known", {})))
@@ -437,9 +437,9 @@ class Encoder:
         if "action" in move:
             step = f":+{(move['target'] - seat) % self.seats}" if "target" in move else ""
             return f"{move['action']}{step}"
-        name, what = next(iter(move.items()))
-        word = f"{name}:{what}"
-        return "keep:" + "+".join(sorted(what)) if name == "keep" else _SINGLE.get(word, word)
+        name, value = next(iter(move.items()))
+        word = f"{name}:{value}"
+        return "keep:" + "+".join(sorted(value)) if name == "keep" else _SINGLE.get(word, word)
 
 
 _SINGLE = {
@@ -456,8 +456,8 @@ _ABSENT = {"target": None, "claim": None, "role": None, "replaced": True, "denie
 
 def _event(message: Message) -> SimpleNamespace:
     """Return an event of a message with the attributes of `arena.coup`'s events."""
-    own = {**_role(message, "claim"), **_role(message, "role"), "word": message["event"]}
-    return SimpleNamespace(**{**_ABSENT, **message, **own})
+    converted = {**_role(message, "claim"), **_role(message, "role"), "word": message["event"]}
+    return SimpleNamespace(**{**_ABSENT, **message, **converted})
 
 
 def _role(message: Message, name: str) -> Message:
@@ -505,6 +505,7 @@ class Policy:
 
     `layers`: pairs of weights, with a row for each output, and biases. `activation`: "tanh", "relu" or "none", between
     the layers and not after the last. `numpy`: whether to use numpy; None: for many weights, if it can be imported.
+    The constructor raises ValueError for another activation, or layers that don't fit together.
     """
 
     def __init__(self, layers: Sequence[Any], activation: str = "tanh", numpy: bool | None = None) -> None:
@@ -514,9 +515,9 @@ class Policy:
         self._np = None
         if numpy or (numpy is None and sum(len(row) for rows, _ in layers for row in rows) >= _NUMPY_FROM):
             self._np = _numpy()
-        for (rows, _), (_, before) in zip(layers[1:], layers):  # noqa: B905 (Python 3.9)
-            if len(rows[0]) != len(before):
-                raise ValueError(f"a layer has {len(rows[0])} inputs, and the one before it {len(before)} outputs")
+        for (rows, _), (_, bias) in zip(layers[1:], layers):  # noqa: B905 (Python 3.9); of the layer before
+            if len(rows[0]) != len(bias):
+                raise ValueError(f"a layer has {len(rows[0])} inputs, and the one before it {len(bias)} outputs")
         self.inputs, self.outputs = len(layers[0][0][0]), len(layers[-1][1])
         self._layers: list[Any] = list(layers)
         if self._np is not None:
@@ -543,15 +544,15 @@ class Policy:
         """Return the action with the highest score among `actions`; ties go to the lowest index."""
         scores = self.scores(observation)
         legal = sorted(actions)
-        most = max(scores[action] for action in legal)
-        return next(action for action in legal if scores[action] >= most - _TIE * (1 + abs(most)))
+        top = max(scores[action] for action in legal)
+        return next(action for action in legal if scores[action] >= top - _TIE * (1 + abs(top)))
 
     def drawn(self, observation: Sequence[int], actions: Iterable[int], chance: float) -> int:
         """Return one of `actions`, drawn by the softmax of their scores; `chance` is a random number in [0, 1)."""
         scores = self.scores(observation)
         legal = sorted(actions)
-        most = max(scores[action] for action in legal)
-        weights = [exp(scores[action] - most) for action in legal]
+        top = max(scores[action] for action in legal)
+        weights = [exp(scores[action] - top) for action in legal]
         remaining = chance * sum(weights)
         for action, weight in zip(legal, weights):  # noqa: B905
             remaining -= weight
@@ -574,7 +575,10 @@ def _numpy() -> Any:
 
 
 class Player:
-    """A trained policy that plays. `weights`: a file written by `save_bot` of `arena.env`."""
+    """A trained policy that plays. `weights`: a file written by `save_bot` of `arena.env`.
+
+    The constructor raises OSError if the file can't be read, and ValueError if it is for another encoding.
+    """
 
     def __init__(self, weights: str | os.PathLike[str]) -> None:
         import json

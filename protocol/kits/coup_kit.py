@@ -137,9 +137,10 @@ class Player:
         """
         return self._certain("lacks")
 
-    def _certain(self, what: str) -> list[str]:
+    def _certain(self, field: str) -> list[str]:
+        """Return a field of the player in `you.known` of the request; [] if it is absent."""
         players = self._game.request["you"].get("known", {}).get("players", ())
-        return next((player.get(what, []) for player in players if player["seat"] == self.seat), [])
+        return next((player.get(field, []) for player in players if player["seat"] == self.seat), [])
 
 
 class Game:
@@ -191,8 +192,8 @@ class Game:
     def opponents(self) -> list[Player]:
         """The other living players, clockwise from you."""
         seat, table = self.seat, self.state["players"]
-        others = self.players[seat + 1 :] + self.players[:seat]
-        return [player for player in others if table[player.seat]["influence"] > 0]
+        clockwise = self.players[seat + 1 :] + self.players[:seat]
+        return [player for player in clockwise if table[player.seat]["influence"] > 0]
 
     @property
     def random(self) -> Random:
@@ -229,8 +230,8 @@ class Game:
         if not matching and f" {word} " not in _MOVES:
             from difflib import get_close_matches
 
-            near = " or ".join(map(repr, get_close_matches(word, _MOVES.split())))
-            raise ValueError(f"no rules have a move {word!r}{near and f'; did you mean {near}?'}")
+            similar = " or ".join(map(repr, get_close_matches(word, _MOVES.split())))
+            raise ValueError(f"no rules have a move {word!r}{similar and f'; did you mean {similar}?'}")
         return matching
 
     def odds(self, seat: int, role: str) -> float:
@@ -245,26 +246,26 @@ class Game:
         you, table, deck = self.request["you"], self.request["state"]["players"], self.rules.get("deck", {})
         if seat == you["seat"]:
             return float(role in you["cards"])
-        known = you.get("known", {})
-        has = {player["seat"]: player.get("has", []) for player in known.get("players", ())}
-        lacks = {player["seat"]: player.get("lacks", []) for player in known.get("players", ())}
-        own, absent = has.get(seat, []), lacks.get(seat, [])
-        if role in own:
+        facts = you.get("known", {})
+        has = {player["seat"]: player.get("has", []) for player in facts.get("players", ())}
+        lacks = {player["seat"]: player.get("lacks", []) for player in facts.get("players", ())}
+        seat_has, seat_lacks = has.get(seat, []), lacks.get(seat, [])
+        if role in seat_has:
             return 1.0
-        sight = [*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *known.get("deck", ())]
-        sight += [card for player in table for card in player["revealed"]]
-        sight += [card for cards in has.values() for card in cards]
-        unseen = sum(deck.values()) - len(sight)
-        copies = deck.get(role, 0) - sight.count(role)
-        cards = table[seat]["influence"] - len(own)
+        located = [*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *facts.get("deck", ())]
+        located += [card for player in table for card in player["revealed"]]
+        located += [card for cards in has.values() for card in cards]
+        cards_left = sum(deck.values()) - len(located)
+        copies = deck.get(role, 0) - located.count(role)
+        hidden = table[seat]["influence"] - len(seat_has)
         # Hidden cards of other players that lack the role.
-        elsewhere = sum(table[other]["influence"] - len(has[other]) for other in lacks if role in lacks[other])
-        if cards <= 0 or copies <= 0 or unseen < cards or role in absent:
+        excluded = sum(table[player]["influence"] - len(has[player]) for player in lacks if role in lacks[player])
+        if hidden <= 0 or copies <= 0 or cards_left < hidden or role in seat_lacks:
             return 0.0
-        if copies > unseen - elsewhere - cards:  # only this hand has room for them
+        if copies > cards_left - excluded - hidden:  # only this hand has room for them
             return 1.0
-        unseen -= sum(deck.get(other, 0) - sight.count(other) for other in absent) if absent else elsewhere
-        return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
+        cards_left -= sum(deck.get(name, 0) - located.count(name) for name in seat_lacks) if seat_lacks else excluded
+        return 1 - comb(cards_left - copies, hidden) / comb(cards_left, hidden)
 
     def tell(self, event: Message) -> str:
         """Return an event as text, with the players' handles: "B steals from C"; empty if it has no text."""
@@ -305,6 +306,7 @@ class Game:
         self._words.append(statement)
 
     def _begin(self, start: Message, handles: list[str]) -> None:
+        """Begin a game. start: its game_start, or else its first request. handles: by seat."""
         self.request = start
         self.game_seed = start.get("game_seed", "")
         if self.game_seed and self._random is not None:
@@ -320,24 +322,24 @@ class Game:
         word, role, seat = event["event"], event.get("role", ""), event.get("seat", -1)
         if not 0 <= seat < len(self.players):
             return
-        player, past = self.players[seat], self.players[seat].history
+        player, history = self.players[seat], self.players[seat].history
         claim = event.get("claim") if word == "action" else role if word == "block" else None
         if claim is not None:
             player.claims[claim] += 1
-            past.claimed += 1
+            history.claimed += 1
         if word == "block":
             player.blocks[role] += 1
-            past.blocks += 1
+            history.blocks += 1
         elif word == "challenge":
             self._doubt = seat, role
-            past.challenges += 1
+            history.challenges += 1
             self.players[event["claimant"]].history.challenged += 1
         elif word in ("shown", "shown_hand"):
             player.shown[role or self._doubt[1]] += 1
-            past.proven += 1
+            history.proven += 1
         elif word == "unproven":
             player.caught[role] += 1
-            past.caught += 1
+            history.caught += 1
             self.players[self._doubt[0]].history.won_challenges += 1
         if word in ("shown", "lost", "unproven") and event.get("replaced", True):
             player.claims.pop(role, None)
@@ -359,8 +361,8 @@ class Game:
                 cards.remove(event["role"])
         if state["players"][you["seat"]]["influence"] == 0:
             cards = []
-        shown = {name: value for name, value in you.items() if name not in ("drawn", "seen", "known")}
-        self.request = {**message, "state": state, "you": {**shown, "cards": cards}}
+        lasting = {name: value for name, value in you.items() if name not in ("drawn", "seen", "known")}
+        self.request = {**message, "state": state, "you": {**lasting, "cards": cards}}
         self.winner, self.survivors = message["winner"], message["survivors"]
 
 
@@ -532,13 +534,13 @@ class Bot:
 
     def _failed(self, method: str, message: Message) -> None:
         """Print where a method failed; then continue if the bot is careful, else raise the error again."""
-        where = message.get("type")
-        if where == "request":
-            where = (
+        location = message.get("type")
+        if location == "request":
+            location = (
                 f"request {message['id']}: {message['kind']}, game {message['game']}, turn {message['state']['turn']}, "
                 f"legal {json.dumps(message['legal'])}"
             )
-        print(f"coup_kit: {type(self).__name__}.{method} failed at {where}", file=sys.stderr, flush=True)
+        print(f"coup_kit: {type(self).__name__}.{method} failed at {location}", file=sys.stderr, flush=True)
         if not self.careful:
             raise
         import traceback
@@ -547,7 +549,10 @@ class Bot:
 
 
 def _answer(bot: Bot, game: Game, request: Message) -> Message:
-    """Call the method of a request's kind; return the answer, with the statements that the method made."""
+    """Call the method of a request's kind; return the answer, with the statements that the method made.
+
+    If the method fails or returns no legal move, the answer is the first legal move, or the error is raised again.
+    """
     players = request["state"]["players"]
     if len(game.players) != len(players):  # there was no game_start
         game._begin(request, [str(seat) for seat in range(len(players))])
@@ -573,26 +578,26 @@ def _index(game: Game, move: object) -> int:
         place = int(move.__index__())
         if 0 <= place < len(legal):
             return place
-    for index, other in enumerate(legal):
-        if move is other or move == other:
+    for index, legal_move in enumerate(legal):
+        if move is legal_move or move == legal_move:
             return index
     if isinstance(move, dict) and isinstance(move.get("keep"), list):  # the order of the cards doesn't matter
         cards_kept = sorted(move["keep"])
-        for index, other in enumerate(legal):
-            if sorted(other.get("keep", ())) == cards_kept:
+        for index, legal_move in enumerate(legal):
+            if sorted(legal_move.get("keep", ())) == cards_kept:
                 return index
     raise ValueError(f"{game.kind}() returned {move!r}, which is neither in game.legal nor an index of it")
 
 
 def _report_misspelt(bot: Bot) -> None:
     """Print the bot's methods whose names are similar to that of a method that the kit calls."""
-    called = [name for name, value in vars(Bot).items() if name[0] != "_" and name != "reply" and callable(value)]
-    own = type(bot)
-    others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
-    for name in others:
-        similarity, near = max((_similarity(name, hook), hook) for hook in called)
-        if similarity >= 0.8 and name[0] == near[0]:
-            text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
+    hooks = [name for name, value in vars(Bot).items() if name[0] != "_" and name != "reply" and callable(value)]
+    kind = type(bot)
+    added = [name for name in dir(kind) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(kind, name))]
+    for name in added:
+        similarity, nearest = max((_similarity(name, hook), hook) for hook in hooks)
+        if similarity >= 0.8 and name[0] == nearest[0]:
+            text = f"the kit never calls {kind.__name__}.{name}; did you mean {nearest}?"
             print(f"coup_kit: {text}", file=sys.stderr, flush=True)
 
 

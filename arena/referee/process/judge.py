@@ -103,16 +103,17 @@ def _out_of_range_detail(message: ParsedReply, move_count: int) -> str | None:
     return f"choice {escape_bytes(str(message.choice).encode(), 20)} is not one of 0 to {move_count - 1}"
 
 
-def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
+def exit_fault(code: str, process_exit: Exit | None, limits: Limits) -> tuple[str, str | None]:
     """Return (code, detail) of the fault of a process that is gone, whose fault was `code` until now.
 
-    If a limit ended the process, the limit's code replaces "exited". The detail is None if nothing is known.
+    process_exit: None if the process isn't known to have ended. If a limit ended it, the limit's code replaces
+    "exited". The detail is None if nothing is known.
     """
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].exceeded(limits)
-    if code != "exited" or ended is None:
+    if code != "exited" or process_exit is None:
         return code, None
-    if ended.limit is None:
-        return code, ended.describe(limits)
-    limit = LIMITS[ended.limit]
-    return limit.code, f"{limit.exceeded(limits)}; {ended.describe(limits)}"
+    if process_exit.limit is None:
+        return code, process_exit.describe(limits)
+    limit = LIMITS[process_exit.limit]
+    return limit.code, f"{limit.exceeded(limits)}; {process_exit.describe(limits)}"

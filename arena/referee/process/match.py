@@ -112,6 +112,8 @@ class _Player:
 
 
 class _Match:
+    """A match while it is played: its processes, and the parts of its result."""
+
     def __init__(
         self,
         spec: MatchSpec,
@@ -264,6 +266,8 @@ class _Match:
 
 
 class _Game:
+    """A game while it is played, between the match's processes and the recorder."""
+
     def __init__(self, match: _Match, recorder: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
         self.recorder = recorder
@@ -318,7 +322,7 @@ class _Game:
         """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
         board = state.board
         self.moment = state.events
-        phase_requests = wire.PhaseRequests(board, self.recorder.game)
+        requests = wire.PhaseRequests(board, self.recorder.game)
         marker = turn_marker(board.turn)
         decisions = []
         asks = []
@@ -328,7 +332,7 @@ class _Game:
             legal = make_legal_moves(list_legal_moves(view))
             decisions.append((player, view, legal))
             if player.seat is not None:
-                asks.append(self.prepare_request(player, player.seat, phase_requests, marker, view, legal))
+                asks.append(self.prepare_request(player, player.seat, requests, marker, view, legal))
         observer = self.match.observer
         if observer is not None:
             observer.asked([player.bot for player, _, _ in decisions])
@@ -336,21 +340,14 @@ class _Game:
         if observer is not None:
             observer.answered()
         self.match.requests += len(asks)
-        return [
-            self.record_reply(
-                self.make_absent_reply(player) if player.seat is None else next(replies), player, view, legal
-            )
-            for player, view, legal in decisions
-        ]
+        moves = []
+        for player, view, legal in decisions:
+            reply = self.make_absent_reply(player) if player.seat is None else next(replies)
+            moves.append(self.record_reply(reply, player, view, legal))
+        return moves
 
     def prepare_request(
-        self,
-        player: _Player,
-        seat: Seat,
-        phase_requests: wire.PhaseRequests,
-        marker: str,
-        view: View,
-        legal: LegalMoves,
+        self, player: _Player, seat: Seat, requests: wire.PhaseRequests, marker: str, view: View, legal: LegalMoves
     ) -> Ask:
         """Return the request to a bot, with its new events; warn it of unsolicited lines before, and mark its log."""
         if seat.stray_count > player.warned and seat.gone_code is None:
@@ -360,7 +357,7 @@ class _Game:
         feed, limit_ms = self.recorder.feed, player.timing.limit_ms
         certain, events = feed.known(view), feed.take(view.seat)
         seat.set_marker(marker)
-        player.sent = line = phase_requests.line(view, certain, number, events, legal, limit_ms, bank_ms(bank_s))
+        player.sent = line = requests.line(view, certain, number, events, legal, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def make_absent_reply(self, player: _Player) -> ProcessExited:

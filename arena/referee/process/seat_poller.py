@@ -155,18 +155,19 @@ class SeatPoller:
                     self._check_processes(waiting)
                     next_check_at = now + _TICK_S
             else:
-                self._polled_at = now
-                if self._charges_own or left_s < -_OVERSLEPT_S:
-                    self._poll_once(0)
-                self._expire_late(waiting, now)
+                self._expire_late(waiting, now, left_s)
             if self._polled_at - last_polled_at > nap_s + _STALLED_S:
                 self._require_untimed(waiting, self._polled_at - last_polled_at)
             waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
             if waiting and (not was_ready or now >= slow_at):
-                self.freeze_idle()
-                if self._charges_own:
-                    self._mark_meters(waiting, self._polled_at)
+                self._slow_down(waiting)
                 max_nap_s = _TICK_S
+
+    def _slow_down(self, waiting: Sequence[_MeteredSeat]) -> None:
+        """Take the steps that are delayed until the bots are slow."""
+        self.freeze_idle()
+        if self._charges_own:
+            self._mark_meters(waiting, self._polled_at)
 
     def _require_untimed(self, waiting: Sequence[_MeteredSeat], stall_s: float) -> None:
         """Raise SandboxError if a seat with a clock waited while the host stood still."""
@@ -179,8 +180,14 @@ class SeatPoller:
             if seat.waiting:
                 meter.mark(now)
 
-    def _expire_late(self, waiting: Sequence[_MeteredSeat], now: float) -> None:
-        """End the wait for seats that are past their own deadline, even while others have time left."""
+    def _expire_late(self, waiting: Sequence[_MeteredSeat], now: float, left_s: float) -> None:
+        """Read the last output, then end the wait for seats that are past their own deadline, even if others have time.
+
+        `left_s`: the time until the first deadline, 0 or less.
+        """
+        self._polled_at = now
+        if self._charges_own or left_s < -_OVERSLEPT_S:
+            self._poll_once(0)
         self._mark_meters(waiting, now)
         referee_ns = self._unread_ns()
         for seat, meter in waiting:

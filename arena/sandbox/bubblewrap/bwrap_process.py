@@ -80,7 +80,7 @@ class BwrapProcess:
         deadline = time.monotonic() + START_S
         while self.init == 0:
             if not self._read_status(deadline):
-                raise self._read_failure(None, ended=time.monotonic() < deadline)
+                raise self._read_failure(None, is_ending=time.monotonic() < deadline)
         try:
             self.handle = os.pidfd_open(self.init)
             if group is not None:
@@ -89,7 +89,7 @@ class BwrapProcess:
             if fork_limit is not None:
                 resource.prlimit(self.init, resource.RLIMIT_NPROC, (fork_limit, fork_limit))
         except ProcessLookupError as error:
-            raise self._read_failure(None, ended=True) from error
+            raise self._read_failure(None, is_ending=True) from error
 
     def await_ready(self) -> None:
         """Wait until bwrap has read the whole filter. Raises SandboxError if bwrap ends before or takes too long."""
@@ -98,7 +98,7 @@ class BwrapProcess:
         poll.register(self.handle, select.POLLIN)
         ready = poll.poll(START_S * 1000)
         if ready != [(self._filter.fileno(), select.POLLOUT)]:  # bwrap ended, or the time is up
-            raise self._read_failure(None, ended=bool(ready))
+            raise self._read_failure(None, is_ending=bool(ready))
 
     def release(self) -> None:
         """Let bwrap execute the program."""
@@ -123,32 +123,30 @@ class BwrapProcess:
             if wait_readable(self.handle, POLL_S):  # process 1 ended: the program ran, or failed to start
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
-                problem = self._read_failure(command, ended=True)
+                problem = self._read_failure(command, is_ending=True)
                 if has_file and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
                     raise ProgramError(f"{command}: the interpreter that its #! line names is missing")
                 raise problem
-        raise self._read_failure(None, ended=False)
+        raise self._read_failure(None, is_ending=False)
 
-    def _read_failure(self, command: str | None, ended: bool) -> ProgramError | SandboxError:
+    def _read_failure(self, command: str | None, is_ending: bool) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
 
-        `command` is the command of a released bwrap, else None. `ended`: bwrap is about to end, so this waits for its
-        output, which shows the cause.
+        `command` is the command of a released bwrap, else None. `is_ending`: bwrap is about to end, so this waits for
+        its output, which shows the cause.
         """
         popen = self.popen
         with contextlib.suppress(subprocess.TimeoutExpired):
-            popen.wait(START_S if ended else CLOSE_MS / 1000)
+            popen.wait(START_S if is_ending else CLOSE_MS / 1000)
         if popen.returncode is None:
             return SandboxError(f"bwrap didn't start within {START_S:g} s")
         assert popen.stderr is not None
         os.set_blocking(popen.stderr.fileno(), False)
         output = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())
-        if command is not None and popen.returncode == 1 and output.startswith("bwrap: Can't chdir to "):
-            return ProgramError(f"{output.removeprefix('bwrap: ')}")
-        if command is not None and popen.returncode == 1 and output.startswith("bwrap: execvp "):
-            reasons = {os.strerror(number): text for number, text in PROGRAM_ERRNOS.items()}
-            reason = next((text for ending, text in reasons.items() if output.endswith(ending)), output)
-            return ProgramError(f"{command}: {reason}")
+        if command is not None and popen.returncode == 1:
+            problem = _find_program_error(command, output)
+            if problem is not None:
+                return problem
         if popen.returncode < 0:
             return SandboxError(f"bwrap was killed by signal {-popen.returncode}")
         return SandboxError(output or f"bwrap exited with code {popen.returncode}")
@@ -237,6 +235,17 @@ class BwrapProcess:
             if descriptor >= 0:
                 os.close(descriptor)
         self._status = self.handle = -1
+
+
+def _find_program_error(command: str, output: str) -> ProgramError | None:
+    """Return the program's error that a failed bwrap has printed, None if the program isn't at fault."""
+    if output.startswith("bwrap: Can't chdir to "):
+        return ProgramError(output.removeprefix("bwrap: "))
+    if not output.startswith("bwrap: execvp "):
+        return None
+    reasons = {os.strerror(number): text for number, text in PROGRAM_ERRNOS.items()}
+    reason = next((text for ending, text in reasons.items() if output.endswith(ending)), output)
+    return ProgramError(f"{command}: {reason}")
 
 
 def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -> BwrapProcess:

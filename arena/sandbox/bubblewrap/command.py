@@ -57,9 +57,9 @@ def check_format(program: Program, copy: Path) -> bool:
         return False
     with contextlib.suppress(OSError):
         path = copy
-        for part in Path(command).relative_to(program_files.BOX_FOLDER).parts:
-            path /= part
-            if part == ".." or path.is_symlink():  # may lead to any file of this machine, even a pipe
+        for name in Path(command).relative_to(program_files.BOX_FOLDER).parts:
+            path /= name
+            if name == ".." or path.is_symlink():  # may lead to any file of this machine, even a pipe
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
@@ -186,18 +186,19 @@ def mount_options(root: CopiedRootfs | MountedRootfs, trees: list[Path], limits:
         options += ["--ro-bind", f"{root.seen}/{cover}", f"/proc/{name}"]
     # Process 1 has the program's user id: through its mem file the program could forge its exit code, or survive.
     options += ["--ro-bind", f"{root.seen}/empty", "/proc/1"]
-    options += [
-        "--size",
-        "65536",
-        "--tmpfs",
-        "/dev",
-    ]  # made here: bwrap's --dev has terminals, whose numbers bots share
+    return [*options, *_device_options(), "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+@functools.cache
+def _device_options() -> tuple[str, ...]:
+    """Return the options that make /dev."""
+    # Made here: bwrap's --dev has terminals, whose numbers bots share.
+    options = ["--size", "65536", "--tmpfs", "/dev"]
     for name in rootfs.DEVICES:
         options += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name, target in DEVICE_LINKS.items():
         options += ["--symlink", target, f"/dev/{name}"]
-    options += ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
-    return [*options, "--remount-ro", "/dev", "--remount-ro", "/"]
+    return (*options, "--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm")
 
 
 @functools.cache

@@ -204,12 +204,12 @@ BOT_PACKAGES = "bot-packages"  # packages that an organiser lets bots import, by
 LANDMARKS = ("pyvenv.cfg", "lib/python3*/os.py", "include/node/node.h", "lib/jvm.cfg", "lib/rustlib")
 
 
-def exposed_paths(command: str, own: Path) -> list[Path]:
-    """Return the folders and files, outside of /usr and of the program's `own` folder, that a command needs.
+def exposed_paths(command: str, program_folder: Path) -> list[Path]:
+    """Return the folders and files, outside of /usr and of the program's folder, that a command needs.
 
     All exist; shortest first, none inside another. The result includes this Python: bots begin with "env python3".
     """
-    paths = [*python_prefixes(), *_list_trees(command, own)]
+    paths = [*python_prefixes(), *_list_trees(command, program_folder)]
     exposed: list[Path] = []
     for path in sorted(dict.fromkeys(paths), key=lambda path: len(path.parts)):
         if path.exists() and not _is_in(path, (*SYSTEM, *map(str, exposed))):
@@ -217,11 +217,11 @@ def exposed_paths(command: str, own: Path) -> list[Path]:
     return exposed
 
 
-def _list_trees(command: str, own: Path) -> list[Path]:
+def _list_trees(command: str, program_folder: Path) -> list[Path]:
     """Return the installation trees of a command and of the file that it links to, if a box lacks them."""
     path = Path(command)
     is_in_box = not path.is_absolute() or command.startswith("/bot/")  # the program's own files in the box
-    if is_in_box or path.is_relative_to(own):
+    if is_in_box or path.is_relative_to(program_folder):
         return []
     visible = (*SYSTEM, *map(str, python_prefixes()))
     trees = []

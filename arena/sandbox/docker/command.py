@@ -27,18 +27,21 @@ def command_inside(program: Program) -> tuple[str, ...]:
 
     The interpreter of a #! line is written out in front, because the line contains this machine's path of it.
     """
-    words = list(argv_inside(program))
-    own_file = _own_file(program, words[0])
+    argv = argv_inside(program)
+    own_file = _own_file(program, argv[0])
     shebang = None if own_file is None or _leaves_own_files(own_file, program) else _read_shebang(own_file)
-    if shebang is not None:
-        words = [*os.fsdecode(shebang).split(None, 1), *words]
-    if os.path.isabs(words[0]) and not words[0].startswith(f"{BOX_FOLDER}/"):
-        words[0] = os.path.basename(words[0])
-    if re.fullmatch(r"python[0-9.]*", words[0]):
-        words[0] = "python3"
-    elif words[0] == "nodejs":
-        words[0] = "node"
-    return tuple(words)
+    command, *arguments = (*os.fsdecode(shebang or b"").split(None, 1), *argv)
+    return _program_in_image(command), *arguments
+
+
+def _program_in_image(command: str) -> str:
+    """Return the name of an interpreter in its image; any other program's name, and a path below /bot, unchanged."""
+    if command.startswith(f"{BOX_FOLDER}/"):
+        return command
+    name = os.path.basename(command) if os.path.isabs(command) else command
+    if re.fullmatch(r"python[0-9.]*", name):
+        return "python3"
+    return "node" if name == "nodejs" else name
 
 
 def language(words: Sequence[str]) -> str:
