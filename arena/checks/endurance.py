@@ -36,24 +36,24 @@ class Resource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The steady growth of a resource. `limit_at`: the request at which its limit comes."""
+    """The steady growth of a resource from the first to the last value. `limit_at`: the request at its limit."""
 
     resource: Resource
-    first: float
-    last: float
+    first_value: float
+    last_value: float
     per_request: float
     limit_at: float
 
     @property
     def is_full(self) -> bool:
         """Return whether the resource is nearly used up."""
-        return self.last > 0.9 * self.resource.limit
+        return self.last_value > 0.9 * self.resource.limit
 
     @property
     def text(self) -> str:
         """The growth in words: "memory grew from 9 to 102 MB, by 1 MB a request"."""
         form, name = self.resource.text, self.resource.name
-        first, last, step = (f"{value:.3g}" for value in (self.first, self.last, self.per_request))
+        first, last, step = (f"{value:.3g}" for value in (self.first_value, self.last_value, self.per_request))
         return f"{name} grew from {first} to {form.format(last)}, by {form.format(step)} a request"
 
 
@@ -118,15 +118,16 @@ class Endurance:
         if third < _TIME_ROWS:
             return None
         starts = (0, third, len(request_ms) - third)
-        first, middle, last = (mean(request_ms[start : start + third]) for start in starts)
-        if middle <= _TIME_FACTOR * first or last <= _TIME_FACTOR * middle or last - first <= least_ms:
+        first_ms, middle_ms, last_ms = (mean(request_ms[start : start + third]) for start in starts)
+        is_growing = middle_ms > _TIME_FACTOR * first_ms and last_ms > _TIME_FACTOR * middle_ms
+        if not is_growing or last_ms - first_ms <= least_ms:
             return None
         middle_count, last_count = (counts[start + third // 2] for start in starts[1:])
-        power = log(last / middle) / log(last_count / middle_count)
-        limit = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
-        limit_at = max(counts[-1], last_count * (limit / last) ** (1 / power))
-        resource = Resource("the time for a request", limit, least_ms, "{} ms")
-        return Growth(resource, first, last, (last - middle) / (last_count - middle_count), limit_at)
+        power = log(last_ms / middle_ms) / log(last_count / middle_count)
+        limit_ms = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
+        limit_at = max(counts[-1], last_count * (limit_ms / last_ms) ** (1 / power))
+        resource = Resource("the time for a request", limit_ms, least_ms, "{} ms")
+        return Growth(resource, first_ms, last_ms, (last_ms - middle_ms) / (last_count - middle_count), limit_at)
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""

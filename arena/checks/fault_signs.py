@@ -24,15 +24,16 @@ BUSY, IDLE = 0.6, 0.1
 # ---------------------------------------------------------------- signs on standard error, and in the exit
 
 
-def stderr_has(patterns: str, when: Callable[[FaultContext], object] = lambda fault: fault.has_ended) -> Sign:
+def stderr_has(patterns: str, condition: Callable[[FaultContext], object] = lambda fault: fault.has_ended) -> Sign:
     """Return a sign that searches standard error, last line first, for one of the patterns.
 
-    patterns: separated by " | "; `*` matches the name, which is the sign's value. when: whether a fault is searched.
+    patterns: separated by " | "; `*` matches the name, which is the sign's value. condition: whether a fault is
+    searched.
     """
     halves = [pattern.partition("*") for pattern in patterns.split(" | ")]
 
     def sign(fault: FaultContext) -> object:
-        lines = reversed(fault.stderr_lines) if when(fault) else ()
+        lines = reversed(fault.stderr_lines) if condition(fault) else ()
         return next((name for line in lines for half in halves if (name := _match_line(line, *half))), "")
 
     return sign

@@ -168,12 +168,12 @@ def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
 
 def _render_plot(report: CompareReport) -> str:
     """Return a plot of the difference with its interval, by number of blocks. There is at least one interim result."""
-    results, last = report.interim_results, report.interim_results[-1]
-    max_value = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6
+    results, last_result = report.interim_results, report.interim_results[-1]
+    max_value = max(*map(abs, _ends(last_result)[1:]), report.min_effect) * 1.6
     axis_max = next(scale for scale in _AXIS_MAXIMA if scale >= min(max_value, 1.0))
 
     def x(blocks: int) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last.blocks
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last_result.blocks
 
     def y(difference: float) -> float:
         visible = max(-axis_max, min(axis_max, difference))
@@ -183,11 +183,11 @@ def _render_plot(report: CompareReport) -> str:
     low_ends = [(x(result.blocks), y(_ends(result)[1])) for result in reversed(results)]
     levels = (-axis_max, -axis_max / 2, 0.0, axis_max / 2, axis_max, report.min_effect)
     grid = "".join(_grid_line(level, y(level), report.min_effect) for level in levels)
-    ticks = sorted({max(1, round(last.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
+    ticks = sorted({max(1, round(last_result.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
     tick_labels = "".join(
         f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
     )
-    label = f"The difference in points after each block, at the end {format_points(last.difference.value)}"
+    label = f"The difference in points after each block, at the end {format_points(last_result.difference.value)}"
     differences = _svg_points([(x(result.blocks), y(result.difference.value)) for result in results])
     return (
         f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{grid}"

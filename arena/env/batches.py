@@ -160,8 +160,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         current = self._require_current()
         numbers = np.asarray(actions)
         if numbers.shape != (self.num_envs,) or not np.issubdtype(numbers.dtype, np.integer):
-            got = f"{numbers.dtype} of the shape {numbers.shape}"
-            raise ValueError(f"step needs {self.num_envs} integers, and got {got}")
+            description = f"{numbers.dtype} of the shape {numbers.shape}"
+            raise ValueError(f"step needs {self.num_envs} integers, and got {description}")
         arrays = self._make_arrays()
         self._play(self._rows, numbers, arrays, current)
         self._let_policies_act(arrays)
@@ -223,8 +223,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
                 policy: Any = self.opponents[decider - 1]
                 actions = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
                 if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
-                    got = f"{actions.dtype} of the shape {actions.shape}"
-                    raise ValueError(f"opponent {decider - 1} returned {got} for {len(rows)} rows")
+                    description = f"{actions.dtype} of the shape {actions.shape}"
+                    raise ValueError(f"opponent {decider - 1} returned {description} for {len(rows)} rows")
                 self._play(rows, actions, arrays, arrays, f"opponent {decider - 1} as ")
 
     def _info(self, arrays: _Arrays) -> dict[str, Any]:
