@@ -96,7 +96,10 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
 
 
 def _move_into_place(unpacked: Path, commitments: list[str], folder: Path, url: str | None) -> None:
-    """Upgrade an unpacked database and end its runners; move the files to a ladder's folder, or the data to `url`."""
+    """Upgrade an unpacked database and end its runners; move the files to a ladder's folder, or the data to `url`.
+
+    Raises DatabaseError if a database can't be read or written or isn't empty, OSError if a file can't be moved.
+    """
     database, settings = unpacked / _DATABASE, unpacked / SETTINGS_FILE
     with closing(store.Database(f"sqlite:///{database.absolute()}")) as copy:
         store.upgrade_schema(copy)  # it may be an older arena's

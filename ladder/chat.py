@@ -15,6 +15,8 @@ from ladder.permissions import hide_fields
 from ladder.settings import ChatMode, LadderError
 from ladder.view_context import ViewContext
 
+_MINUTE_S = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class ChatLineSummary:
@@ -83,8 +85,8 @@ def write_chat_line(
     except ValueError as error:
         raise LadderError(f"{error}.\nShorten it.") from None
     user_id, name = _get_writer(connection, table, login, slot)
-    recent_lines, is_muted = store.count_lines_of_writer(connection, session, user_id, name, now - 60)
-    if is_muted:
+    recent_lines, muted_lines = store.count_lines_of_writer(connection, session, user_id, name, now - _MINUTE_S)
+    if muted_lines:
         raise LadderError("staff muted you.\nAsk the staff.")
     if recent_lines >= MAX_CHAT_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")

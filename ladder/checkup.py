@@ -205,8 +205,8 @@ def _check_runner(ladder: Ladder, load: store.RunnerLoad, is_any_alive: bool) ->
 def _check_submissions(ladder: Ladder) -> Finding:
     """Count the submissions that wait for their check. It fails if the oldest waits for longer than _MAX_WAIT_S."""
     with ladder.database.read() as connection:
-        count, since = store.count_pending_checks(connection)
-    wait_s = 0.0 if since is None else ladder.clock() - since
+        count, submitted_at = store.count_pending_checks(connection)
+    wait_s = 0.0 if submitted_at is None else ladder.clock() - submitted_at
     text = f"{count} pending, the oldest for {wait_s / 60:.0f} min" if count else "none is pending"
     if wait_s > _MAX_WAIT_S:
         return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")

@@ -376,8 +376,8 @@ def describe_extended_users(
 def describe_ends(ends: Iterable[tuple[str, float]]) -> str:
     """Return until when users may submit, such as "ada, bob until 2026-12-03 12:15 UTC"; ends: (login, Unix time)."""
     logins = defaultdict[str, list[str]](list)
-    for login, at in ends:
-        logins[format_end(at)].append(escape_control(login))
+    for login, timestamp in ends:
+        logins[format_end(timestamp)].append(escape_control(login))
     return ", ".join(f"{', '.join(names)} {end}" for end, names in logins.items())
 
 
@@ -457,8 +457,8 @@ def _parse_extension_end(
     settings: LadderSettings, deadline: Deadline, until: str | None, days: int | None, late_days: int
 ) -> float:
     """Return the end of an extension as Unix time. Raises LadderError unless it is one end after the deadline."""
-    has_end, has_both_ends = until is not None or days is not None, until is not None and days is not None
-    if has_both_ends or not (has_end or late_days > 0):
+    ends = [end for end in (until, days) if end is not None]
+    if len(ends) > 1 or not (ends or late_days > 0):
         raise LadderError("an extension needs exactly one new end.\nGive a time, a number of days, or only late days.")
     due_at = deadline.at.timestamp()
     if until is not None:

@@ -130,17 +130,17 @@ class LadderMetrics:
 
 def _make_task_metrics(counts: store.LadderCounts) -> tuple[Metric, Metric, Metric]:
     """Return the metrics of ended matches, of the queue, and of checked versions, by kind and outcome or state."""
-    ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
+    ended_matches = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
     queue = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
     for (kind, state), count in sorted(counts.matches.items()):
-        metric = queue if state in ("queued", "leased") else ended
+        metric = queue if state in ("queued", "leased") else ended_matches
         metric.add_metric([kind, state], count)
     queue.add_metric(["check", "queued"], counts.versions.get("queued", 0))
     queue.add_metric(["check", "leased"], counts.versions.get("checking", 0))
     versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
     for status in ("accepted", "rejected"):
         versions.add_metric([status], counts.versions.get(status, 0))
-    return ended, queue, versions
+    return ended_matches, queue, versions
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -59,6 +59,9 @@ class AccountPage:
     may_change_team: bool | None = None
 
 
+_MATCHES_READ = 5  # the newest ones of a bot, of which the last played one is shown
+
+
 def view_account(context: ViewContext, deadlines: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
     """Return the viewer's account, None for the public. `deadlines`: the viewer's personal ones."""
     viewer, connection = context.viewer, context.connection
@@ -97,7 +100,7 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, teammate: str
     is_disabled = bool(decisions) and decisions[-1].action != "activate"
     snapshot = store.find_latest_snapshot(connection)
     rows = () if snapshot is None else Standings.from_json(snapshot).items
-    matches = list_matches(context, bot=bot.id, limit=5).items
+    matches = list_matches(context, bot=bot.id, limit=_MATCHES_READ).items
     return OwnBotSummary(
         bot.name,
         teammate,

@@ -154,7 +154,10 @@ def _balance_tables(
     owners: Sequence[int],
     met: Mapping[int, Mapping[int, int]],
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the versions at each of these tables, after balancing how often pairs meet."""
+    """Yield the versions at each of these tables, after bots have swapped places to balance how often pairs meet.
+
+    tables: of indices into `field`. owners: as of `_number_owners`. met: as of `plan_next_round`.
+    """
     bots = sorted({bot for table in tables for bot in table})
     numbers = {bot: number for number, bot in enumerate(bots)}
     meetings = _weigh_meetings([field[bot] for bot in bots], met)

@@ -71,7 +71,7 @@ class _Table(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_known_keys(cls, values: Any) -> Any:
+    def _require_known_keys(cls, values: Any) -> Any:
         for key in values if isinstance(values, dict) else ():
             if key not in cls.model_fields:
                 raise ValueError(f'unknown key "{key}"; the keys are {", ".join(cls.model_fields)}')
@@ -79,7 +79,7 @@ class _Table(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _is_printable(cls, value: Any) -> Any:
+    def _require_printable(cls, value: Any) -> Any:
         """Reject control and bidirectional characters: texts reach pages, logs and spreadsheets."""
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
         if isinstance(text, str | Path) and not str(text).isprintable():
@@ -96,7 +96,7 @@ class CourseSettings(_Table):
 
     @field_validator("title", "logo", "contact")
     @classmethod
-    def _has_no_spaces_at_its_ends(cls, text: str) -> str:
+    def _require_stripped(cls, text: str) -> str:
         if text != text.strip():
             raise ValueError("a text has no spaces at its ends")
         return text
@@ -208,7 +208,7 @@ class OpenIDSettings(_Table):
     client_secret_file: Path | None = Field(None, description="A file with the secret, instead of `client_secret`.")
 
     @model_validator(mode="after")
-    def _has_one_secret(self) -> "OpenIDSettings":
+    def _require_one_secret(self) -> "OpenIDSettings":
         if (self.client_secret is None) == (self.client_secret_file is None):
             raise ValueError("sign_in needs exactly one of client_secret and client_secret_file")
         return self
@@ -250,7 +250,7 @@ class Deadline(_Table):
 
     @field_validator("at")
     @classmethod
-    def _is_of_this_age(cls, end: datetime) -> datetime:
+    def _require_likely_year(cls, end: datetime) -> datetime:
         if not 1970 <= end.year <= 2999:
             raise ValueError("the year must be 1970 to 2999")
         return end
@@ -304,7 +304,8 @@ class Baseline(_Table):
     ) = None
 
     @model_validator(mode="after")
-    def _asks_for_one_thing(self) -> "Baseline":
+    def _require_one_requirement(self) -> "Baseline":
+        """Raise ValueError unless the baseline asks for exactly one thing, and for few faults only with games."""
         requirements = [self.beats, self.min_games, self.min_win_rate_percent]
         if sum(requirement is not None for requirement in requirements) != 1:
             raise ValueError(
@@ -330,7 +331,7 @@ class GradingSettings(_Table):
 
     @field_validator("gradebook_column")
     @classmethod
-    def _is_a_title_that_canvas_takes(cls, title: str) -> str:
+    def _require_canvas_title(cls, title: str) -> str:
         if title != title.strip():
             raise ValueError("a title has no spaces at its ends")
         name = _CANVAS_OWN.search(title)

@@ -292,7 +292,9 @@ def _changes_measurements(old: LadderSettings, new: LadderSettings) -> bool:
     """Return whether baselines differ, or the hours of games of a deadline that both settings have, by its time."""
     old_hours = {deadline.at: deadline.measured_hours for deadline in old.deadlines}
     new_hours = {deadline.at: deadline.measured_hours for deadline in new.deadlines}
-    return new.baselines != old.baselines or any(old_hours.get(at, hours) != hours for at, hours in new_hours.items())
+    return new.baselines != old.baselines or any(
+        old_hours.get(time, hours) != hours for time, hours in new_hours.items()
+    )
 
 
 def _list_logins(connection: Connection, ids: Collection[int]) -> str:

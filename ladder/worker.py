@@ -202,7 +202,7 @@ class _VersionCheck:
                 text = f"the bot's files can't be read: {getattr(error, 'strerror', None) or repr(error)}"
                 advice = "give the files short names with ordinary characters"
                 self.add_step(checks.CheckStep(check.step, checks.Severity.FAIL, text, advice=advice))
-        return getattr(check, "bot", None)
+        return getattr(check, "bot", None)  # which the step that loads it sets
 
     def make_check_settings(self, sandbox: Sandbox, work_folder: Path) -> checks.CheckSettings:
         """Return the settings of `arena check`, with the ladder's times, but no less than other matches need.

@@ -66,26 +66,28 @@ def submit_bot(
     login: str,
     *,
     name: str | None = None,
-    received: float | None = None,
-    by: str | None = None,
-    after_pseudonym: bool = False,
+    received_at: float | None = None,
+    submitted_by: str | None = None,
+    uses_pseudonym: bool = False,
 ) -> AcceptedSubmission:
     """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
-    Without a name this is the next version of the owner's only bot; else the files name the bot, or, after_pseudonym,
-    the pseudonym names a first one, since names are public and staff's files may contain the user's.
-    The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
-    Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
+    Without a name this is the next version of the owner's only bot. Else the files name the bot or, if it
+    `uses_pseudonym`, the pseudonym names a first one, since names are public and staff's files may contain the user's.
+    The same files submitted twice in a row are one version. received_at, submitted_by: as of `Submission`; None: now,
+    and the user. If staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
     LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
     """
     settings = ladder.settings
+    bot_name = name
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
-        if after_pseudonym:
-            name = name or _get_only_bot_name(connection, login)
-    require_past(received, ladder.clock())
+        if uses_pseudonym and not name:
+            bot_name = _get_only_bot_name(connection, login)
+    require_past(received_at, ladder.clock())
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
-    submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
+    stored_name = bot_name and normalize_bot_name(bot_name)
+    submission = Submission(login, stored_name, bundle, submitted_by or login, received_at)
     now = ladder.clock()
     return ladder.database.write(lambda connection: _store_submission(connection, settings, submission, now))
 
@@ -98,11 +100,11 @@ class BulkSubmission:
     rejected: dict[str, str]
 
 
-def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
+def submit_folder(ladder: Ladder, folder: Path, received_at: float | None, submitted_by: str) -> BulkSubmission:
     """Submit the contents of each subfolder for the user whose login is its name.
 
     The contents become a version of the user's only bot; a first bot is named after the pseudonym. One rejection stops
-    no other submission. received: Unix time; None: now. by: the login of the submitter. Raises LadderError without
+    no other submission. received_at: Unix time; None: now. submitted_by: a login. Raises LadderError without
     subfolders, OSError if the folder can't be read.
     """
     with ladder.database.read() as connection:
@@ -119,7 +121,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
             if login in signed_up:
                 raise LadderError(f"{escape_control(login)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
             result.accepted[login] = submit_bot(
-                ladder, path, login, name=None, received=received, by=by, after_pseudonym=True
+                ladder, path, login, received_at=received_at, submitted_by=submitted_by, uses_pseudonym=True
             )
         except (BotError, LadderError) as error:
             result.rejected[login] = str(error)

@@ -64,27 +64,28 @@ def submit(
     if source is not None and (bot or login or name):
         raise click.UsageError("--from can't be combined with BOT, --owner or --name. Leave them out.")
     with open_ladder_or_exit(folder) as ladder:
-        received = None if at is None else parse_time(ladder.settings, at)
+        received_at = None if at is None else parse_time(ladder.settings, at)
         if source is not None:
-            result = bots.submit_folder(ladder, source, received, actor)
+            result = bots.submit_folder(ladder, source, received_at, actor)
             _print_bulk_submission(result, as_json)
             sys.exit(bool(result.rejected))
         assert bot is not None
         assert login is not None
         path = find_sample(str(bot)) or bot
-        accepted = bots.submit_bot(ladder, path, login, name=name, received=received, by=actor)
+        accepted = bots.submit_bot(ladder, path, login, name=name, received_at=received_at, submitted_by=actor)
     if as_json:
         print_json(accepted)
         return
     print_submission(
         accepted.version_ref, accepted.duplicate, accepted.remaining, accepted.late_for, accepted.disabled_reason
     )
-    if received is not None:
+    if received_at is not None:
         print_note(f"time of submission: {format_local_time(accepted.received_at)}")
     print_note(f"see its check: arena ladder bot {folder} {accepted.name}")
 
 
 def _print_bulk_submission(result: bots.BulkSubmission, as_json: bool) -> None:
+    """Print a line for each user: accepted ones on stdout, rejected ones on stderr."""
     if as_json:
         print_json(result)
         return

@@ -393,12 +393,12 @@ def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
     columns = [Column("baseline", False, 12), Column("points", number=True), Column(""), Column("measured", False, 20)]
     rows = [
         (
-            escape_control(baseline.baseline),
-            f"{baseline.points:g}/{baseline.max_points:g}",
-            "passed" if baseline.passed else "not passed",
-            escape_control(baseline.explanation) + (" - inconclusive" if baseline.inconclusive else ""),
+            escape_control(requirement.baseline),
+            f"{requirement.points:g}/{requirement.max_points:g}",
+            "passed" if requirement.passed else "not passed",
+            escape_control(requirement.explanation) + (" - inconclusive" if requirement.inconclusive else ""),
         )
-        for baseline in grade.baselines
+        for requirement in grade.baselines
     ]
     print_parts(make_table(columns, rows))
     print_parts("\nParentheses contain 95 % intervals.")

@@ -187,8 +187,9 @@ class _PairSums:
         return np.asarray(np.where(pair_wins > 0, second_wins / np.maximum(pair_wins, 1e-9), 0.5))
 
     def gift_probabilities(self, style_variances: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities that the second, and the first, bot wins its share of the pair's wins or more.
+        """Return the probabilities, by pair, that the second bot, and that the first, wins as many games or more.
 
+        These are the p-values of gifts to it, given the wins of both bots. style_variances: by pair.
         A style effect c raises a bot's log-strength by c against an opponent l and lowers l's by c. It increases the
         second bot's share of the wins of both by share (1 - share) c; by twice that if l is the other bot of the pair.
         """
@@ -207,7 +208,9 @@ class _PairSums:
         )
 
     def joint_gain_probabilities(self, style_variances: Floats) -> Floats:
-        """Return the probabilities that both bots of a pair together win the games that they won or more.
+        """Return the probabilities, by pair, that both bots together win as many games or more.
+
+        style_variances: by pair.
 
         A style effect c of a bot against an opponent l increases the games won by both by p (1 - q) c + p_l q c, where
         p is the win probability of the bot with the advantage, p_l that of l, and q that of both bots of the pair.

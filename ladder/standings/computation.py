@@ -57,16 +57,16 @@ class StandingsRow(Standing):
         columns = {name: getattr(self, name) for name in _HISTORY_COLUMNS}
         columns["best_rank"], columns["worst_rank"] = self.rank_range
         for name, estimate in (("rating", self.rating), ("win_rate_adjusted", self.win_rate_adjusted)):
-            for end, part in _ESTIMATE_PARTS.items():
-                columns[f"{name}{end}"] = getattr(estimate, part, None)
+            for end, attribute in _ESTIMATE_PARTS.items():
+                columns[f"{name}{end}"] = getattr(estimate, attribute, None)
         return columns
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "StandingsRow":
         """Return the row of columns of the rating history and of its bot."""
-        same = {name: columns[name] for name in cls.__dataclass_fields__ if name in columns}
-        same |= {name: read_estimate(columns, name) for name in ("rating", "win_rate_adjusted")}
-        return cls(**same, rank_range=(columns["best_rank"], columns["worst_rank"]))
+        values = {name: columns[name] for name in cls.__dataclass_fields__ if name in columns}
+        values |= {name: read_estimate(columns, name) for name in ("rating", "win_rate_adjusted")}
+        return cls(**values, rank_range=(columns["best_rank"], columns["worst_rank"]))
 
 
 _HISTORY_COLUMNS = ("version", "position", "win_rate", "games", "matches", "forfeits", "faults")

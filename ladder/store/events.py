@@ -159,13 +159,13 @@ def list_audit_summaries(
     after: None for the newest ones. login: only entries about this user or their bots, or by this user. action: only
     those with this action.
     """
-    about, owner = users.alias(), users.alias()
+    subject, owner = users.alias(), users.alias()
     query = (
         select(
             audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
-            versions.c.number, audit_log.c.match, about.c.login, audit_log.c.reason,
+            versions.c.number, audit_log.c.match, subject.c.login, audit_log.c.reason,
         )
-        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(subject, subject.c.id == audit_log.c.user_id)
         .outerjoin(bots, bots.c.id == audit_log.c.bot)
         .outerjoin(owner, owner.c.id == bots.c.owner_id)
         .outerjoin(versions, versions.c.id == audit_log.c.version)
@@ -177,7 +177,7 @@ def list_audit_summaries(
     if excluded_actions:
         query = query.where(audit_log.c.action.not_in(excluded_actions))
     if login is not None:
-        query = query.where(or_(about.c.login == login, owner.c.login == login, audit_log.c.actor == login))
+        query = query.where(or_(subject.c.login == login, owner.c.login == login, audit_log.c.actor == login))
     if action is not None:
         query = query.where(audit_log.c.action == action)
     return [AuditEntrySummary(*row) for row in connection.execute(query)]

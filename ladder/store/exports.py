@@ -27,7 +27,7 @@ def export_tables(
 def _make_queries(with_logins: bool) -> dict[str, Select[Any]]:
     """Return the queries of matches, versions and audit entries, by name. with_logins: as of `export_tables`."""
     user = users.c.login if with_logins else users.c.pseudonym
-    about = users.alias()  # the user that a decision is about
+    subject = users.alias()  # the user that a decision is about
     return {
         "matches": select(
             matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, user.label("requested_by"),
@@ -44,9 +44,9 @@ def _make_queries(with_logins: bool) -> dict[str, Select[Any]]:
         "audit_log": select(
             audit_log.c.id, audit_log.c.created_at, func.coalesce(user, audit_log.c.actor).label("actor"),
             audit_log.c.action, bots.c.name.label("bot"), versions.c.number.label("version"), audit_log.c.match,
-            about.c.login.label("user"), audit_log.c.reason,
+            subject.c.login.label("user"), audit_log.c.reason,
         )
-        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(subject, subject.c.id == audit_log.c.user_id)
         .outerjoin(users, (users.c.login == audit_log.c.actor) & users.c.staff.is_(False))
         .outerjoin(bots, bots.c.id == audit_log.c.bot)
         .outerjoin(versions, versions.c.id == audit_log.c.version)

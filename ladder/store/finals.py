@@ -114,10 +114,15 @@ def save_extra_rounds(connection: Connection, final: Final) -> None:
 
 def list_decisive_matches(connection: Connection, final: int, first: int, second: int, count: int = 3) -> list[int]:
     """Return the matches of a final in which version `first` won most more games than `second`, the clearest first."""
-    one, two = match_players.alias(), match_players.alias()
-    query = select(matches.c.id).join(one, one.c.match == matches.c.id).join(two, two.c.match == matches.c.id)
-    query = query.where(matches.c.final == final, matches.c.is_rated, one.c.version == first, two.c.version == second)
-    return list(connection.scalars(query.order_by((two.c.wins - one.c.wins), matches.c.id).limit(count)))
+    winner, loser = match_players.alias(), match_players.alias()
+    query = (
+        select(matches.c.id)
+        .join(winner, winner.c.match == matches.c.id)
+        .join(loser, loser.c.match == matches.c.id)
+        .where(matches.c.final == final, matches.c.is_rated, winner.c.version == first, loser.c.version == second)
+        .order_by(loser.c.wins - winner.c.wins, matches.c.id)
+    )
+    return list(connection.scalars(query.limit(count)))
 
 
 def requeue_abandoned(connection: Connection, id: int) -> int:
@@ -125,10 +130,10 @@ def requeue_abandoned(connection: Connection, id: int) -> int:
 
     The matches keep their plan indices, and so their cards.
     """
-    lost = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
-    connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(lost)).values(is_last=False))
-    again = {"status": WAITING, "outcome": None, "reason": None, "ended_at": None, "attempts": 0, "lost_runners": 0}
-    return connection.execute(update(matches).where(matches.c.id.in_(lost)).values(again)).rowcount
+    abandoned = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
+    connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(abandoned)).values(is_last=False))
+    values = {"status": WAITING, "outcome": None, "reason": None, "ended_at": None, "attempts": 0, "lost_runners": 0}
+    return connection.execute(update(matches).where(matches.c.id.in_(abandoned)).values(values)).rowcount
 
 
 def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
@@ -151,26 +156,20 @@ class Release:
 
 def insert_release(connection: Connection, release: Release) -> None:
     """Insert a release. Its name must be new."""
-    values = {
-        "name": release.name, "scope": json.dumps(release.scope), "created_at": release.created_at,
-        "created_by": release.created_by,
-        "data": zlib.compress(release.data.encode(), 9),
-    }  # fmt: skip
-    connection.execute(insert(grade_releases).values(values))
+    values = {"scope": json.dumps(release.scope), "data": zlib.compress(release.data.encode(), 9)}
+    connection.execute(insert(grade_releases).values(asdict(release) | values))
 
 
 def last_release_at(connection: Connection) -> float | None:
     """Return when grades were last released, as Unix time; None if never."""
-    at: float | None = connection.scalar(select(func.max(grade_releases.c.created_at)))
-    return at
+    released_at: float | None = connection.scalar(select(func.max(grade_releases.c.created_at)))
+    return released_at
 
 
 def all_releases(connection: Connection) -> list[Release]:
     """Return all releases, oldest first."""
-    rows = connection.execute(select(grade_releases).order_by(grade_releases.c.id))
-    return [
-        Release(
-            row.name, tuple(json.loads(row.scope)), row.created_at, row.created_by, zlib.decompress(row.data).decode()
-        )
-        for row in rows
-    ]
+    releases = []
+    for row in connection.execute(select(grade_releases).order_by(grade_releases.c.id)):
+        scope, data = tuple(json.loads(row.scope)), zlib.decompress(row.data).decode()
+        releases.append(Release(row.name, scope, row.created_at, row.created_by, data))
+    return releases

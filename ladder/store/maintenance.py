@@ -193,13 +193,13 @@ def prune_events(database: Database, before: float) -> None:
     database.write(lambda connection: delete_events(connection, before))
 
 
-def _list_expired(connection: Connection, table: Table, before: float) -> list[int]:
+def _list_expired(connection: Connection, table: Table, ended_before: float) -> list[int]:
     """Return the matches that ended before a Unix time and have rows in `records` or `logs`; not finals' records."""
     query = (
         select(table.c.match)
         .distinct()
         .join(matches, matches.c.id == table.c.match)
-        .where(matches.c.ended_at < before)
+        .where(matches.c.ended_at < ended_before)
         .order_by(table.c.match)
     )
     if table is records:

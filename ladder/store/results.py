@@ -50,7 +50,7 @@ end_sequence: the number of the match in the order in which matches ended. wins:
 def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: float) -> bool:
     """Store the results of a match; return False, without any effect, if the match has ended already.
 
-    The runner needn't have the lease any more.
+    The runner needn't have the lease any more. Raises NoResultFound for an unknown match.
     """
     match = played.match
     status, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()

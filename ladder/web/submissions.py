@@ -130,10 +130,10 @@ async def _submit_form(request: RequestContext, form: "_UploadedForm") -> bots.A
     owner, time = (form.get_field("owner"), form.get_field("at")) if is_staff else (login, "")
     if not owner:
         raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
-    received = parse_time(request.ladder.settings, time) if time else None
-    submit = partial(bots.submit_bot, name=form.get_field("name") or None, received=received, by=login)
+    received_at = parse_time(request.ladder.settings, time) if time else None
+    submit = partial(bots.submit_bot, name=form.get_field("name") or None, received_at=received_at, submitted_by=login)
     async with request.state.readers:
-        return await run_in_threadpool(submit, request.ladder, form.path, owner, after_pseudonym=is_staff)
+        return await run_in_threadpool(submit, request.ladder, form.path, owner, uses_pseudonym=is_staff)
 
 
 async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":

@@ -52,7 +52,7 @@ def queue_step(hours: float, received: float | None = None) -> Step:
         path = ladder.path / "a.py"
         path.write_text(f"{QUICK_BOT}# {next(NUMBERS)}\n")
         said = None if received is None else DUE + received * HOUR
-        return submit_bot(ladder, path, "ada", name="a", received=said, by="t").version
+        return submit_bot(ladder, path, "ada", name="a", received_at=said, submitted_by="t").version
 
     return step
 

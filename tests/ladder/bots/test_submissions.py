@@ -222,7 +222,9 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
     ladder.clock = Clock(at)
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}{code}")
-    taken = submit_bot(ladder, path, "ada", name="ada", received=received, by=None if received is None else "prof")
+    taken = submit_bot(
+        ladder, path, "ada", name="ada", received_at=received, submitted_by=None if received is None else "prof"
+    )
     return taken.number, taken.received_at
 
 
@@ -265,7 +267,7 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     path = ladder.path / "ada.py"
     path.write_text(PY)
-    assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late_for == "second"
+    assert submit_bot(ladder, path, "ada", received_at=NOW - 500, submitted_by="prof").late_for == "second"
 
 
 def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder) -> None:
@@ -276,7 +278,7 @@ def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder
     extend_deadline(ladder, "bob", name="second", until=None, days=1, late_days=0, actor="prof", reason="ill")
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}2")
-    assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late_for == "second"
+    assert submit_bot(ladder, path, "bob", received_at=NOW - 500, submitted_by="prof").late_for == "second"
 
 
 def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
