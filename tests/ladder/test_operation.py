@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from ladder.cli.operations import SERVER_DEATH_SIGNAL
 from ladder.health import parse_address
 from ladder.ladder import Ladder, PruneResult, count_expired, prune_expired
 from ladder.settings import LadderError
@@ -101,10 +100,10 @@ def test_a_runner_that_hears_of_its_servers_death_several_times_stops_gracefully
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
     )
     assert runner.stderr is not None
-    runner.send_signal(SERVER_DEATH_SIGNAL)
+    runner.send_signal(signal.SIGUSR1)  # by which `serve` lets it end with the server
     while "stopping after" not in (line := runner.stderr.readline()):
         assert line, "it ended without a word"
-    runner.send_signal(SERVER_DEATH_SIGNAL)
+    runner.send_signal(signal.SIGUSR1)
     ended = place.end(runner)
     assert (ended.code, "stopped immediately" in ended.err) == (0, False)
 
