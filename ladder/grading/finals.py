@@ -302,14 +302,14 @@ def _plan_extra_round(
     tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
     if len(tied) < 2:
         return final, []
-    order = [*tied, *(row for row in rows if row not in tied)]
+    tied_first = [*tied, *(row for row in rows if row not in tied)]
+    indices = [final.versions.index(row.version) for row in tied_first]
     versions = _list_versions(connection, final)
     for count in range(len(tied), len(rows) + 1):
-        bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
-        extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
+        extended = replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
         with suppress(ValueError):  # too few owners
             new_tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
-            return extended, [[final.versions[bot] for bot in table.bots] for table in new_tables]
+            return extended, [[final.versions[index] for index in table.bots] for table in new_tables]
     return final, []
 
 
@@ -576,6 +576,7 @@ def _plan_of(
 
 
 def _get_final(connection: Connection, name: str) -> store.Final:
+    """Return a final. Raises LadderError with the names of all finals if it doesn't exist."""
     final = store.find_final(connection, name)
     if final is None:
         names = ", ".join(other.name for other in store.all_finals(connection)) or "none"
@@ -589,6 +590,7 @@ def _require_new_final(connection: Connection, name: str) -> None:
 
 
 def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.Final:
+    """Return a final whose matches have ended. Raises LadderError before. folder: the ladder's, for the remedy."""
     final = _get_final(connection, name)
     state = summarize_final(connection, final)
     if state.pending:

@@ -155,7 +155,7 @@ class _GradingScope:
             self.chosen = deadlines.deadline_versions(connection, settings, deadline)
             self.waiting = deadlines.pending_versions(connection, settings, deadline, now)
         else:
-            at_same_time = (each for each in settings.deadlines if each.at.timestamp() == final.deadline_at)
+            at_same_time = (other for other in settings.deadlines if other.at.timestamp() == final.deadline_at)
             self.deadline = next(at_same_time, None)
             self.text = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
@@ -166,12 +166,16 @@ class _GradingScope:
         self.late_days_left = deadlines.remaining_late_days(connection, settings, deadline_name)
         users = store.all_users(connection)
         self.owners = [user for user in users if not (user.staff or user.withdrawn or user.waiting)]
-        suspended_ids = {user.id for user in self.owners if user.suspended}
-        self.submitter_ids = {user.id for user in self.owners} - suspended_ids
-        self.versions_by_owner = defaultdict[int, list[store.Version]](list)
+        self.submitter_ids = {user.id for user in self.owners if not user.suspended}
+        self.versions_by_owner = self._group_versions({user.id for user in self.owners if user.suspended})
+
+    def _group_versions(self, suspended_ids: set[int]) -> defaultdict[int, list[store.Version]]:
+        """Return the versions that count by user id, without those of suspended users and reference bots."""
+        versions_by_owner = defaultdict[int, list[store.Version]](list)
         for version in self.chosen:
             if not version.is_reference and version.owner_id not in suspended_ids:
-                self.versions_by_owner[version.owner_id].append(version)
+                versions_by_owner[version.owner_id].append(version)
+        return versions_by_owner
 
     @property
     def deadline_at(self) -> float | None:

@@ -357,10 +357,8 @@ class TableServer:
         slot = None if hello.place is None else str(hello.place)
         is_opener = hello.login is not None and hello.login == hosted.session.login
         can_start = is_opener or (slot is not None and not hosted.session.starts_itself)  # while the opener is away
-        if can_start and not hosted.table.bots:
-            with suppress(store.DatabaseError):  # no bots can be added then
-                bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
-                hosted.table.bots = [asdict(bot) for bot in bots]
+        if can_start:
+            await self._offer_bots(hosted)
         if hosted.is_ending:
             await channel.close(tables.UNKNOWN, "this table is closed")
             return
@@ -370,6 +368,13 @@ class TableServer:
             await tables.serve_program(channel, hosted.table, str(slot), hello.after)
         else:
             await tables.serve_client(channel, hosted.table, slot, hello.login, manages=is_opener)
+
+    async def _offer_bots(self, hosted: HostedSession) -> None:
+        """List the bots that can be added to a table, once. Without the database, none can be added."""
+        if not hosted.table.bots:
+            with suppress(store.DatabaseError):
+                bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
+                hosted.table.bots = [asdict(bot) for bot in bots]
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""

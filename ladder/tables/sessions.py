@@ -273,18 +273,13 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
 def _take_free_slot(
     connection: Connection, ladder: Ladder, id: int, code: str, *, login: str | None, name: str, secret: str
 ) -> str | None:
-    """Do `join_table`; a guest's slot gets the secret, which also identifies a repeated call."""
+    """Do `join_table`, with its errors; a guest's slot gets the secret, which also identifies a repeated call."""
     session, now = get_session(connection, id), ladder.clock()
     if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
         return secret  # the second call of a function whose commit had no answer
     if _has_seat(session, login):
         return None
-    can_join = _is_invitation_code(ladder, session, code) or session.is_public or login == session.login
-    if not can_join:
-        raise LadderError(_WRONG_LINK)
-    free_slot = next((slot for slot in session.slots if slot.is_free), None)
-    if session.status == store.CLOSED or free_slot is None:
-        raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
+    free_slot = _get_free_slot(ladder, session, code, login)
     if login is not None:
         user = get_acting_user(connection, login)
         store.give_slot(connection, id, free_slot.number, now, name=user.pseudonym, user_id=user.id)
@@ -294,6 +289,17 @@ def _take_free_slot(
     guest_name = _make_guest_name(connection, session, name)
     store.give_slot(connection, id, free_slot.number, now, name=guest_name, token_sha256=hash_secret(secret))
     return secret
+
+
+def _get_free_slot(ladder: Ladder, session: store.TableSession, code: str, login: str | None) -> store.SessionSlot:
+    """Return the first free slot of a table. Raises LadderError for a wrong link that is needed, or without a slot."""
+    can_join = _is_invitation_code(ladder, session, code) or session.is_public or login == session.login
+    if not can_join:
+        raise LadderError(_WRONG_LINK)
+    free_slot = next((slot for slot in session.slots if slot.is_free), None)
+    if session.status == store.CLOSED or free_slot is None:
+        raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
+    return free_slot
 
 
 def _is_invitation_code(ladder: Ladder, session: store.TableSession, code: str) -> bool:

@@ -197,6 +197,14 @@ def _require_no_staff(user: store.User) -> None:
         raise AuthenticationError("staff signs in with a link or a password, not at the provider")
 
 
+def _list_users_with_email(connection: Connection, email: str) -> list[store.User]:
+    """Return the users with an email, or into whom a user with it was merged; the case of ASCII letters is ignored."""
+    users = [user for user in store.all_users(connection, merged=True) if not user.waiting]
+    folded_email = fold_ascii_case(email)
+    ids = {user.merged_into or user.id for user in users if user.email and fold_ascii_case(user.email) == folded_email}
+    return [user for user in users if user.id in ids]
+
+
 def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
     """Return the only user with this email, also if only a user that was merged into them has it.
 
@@ -206,10 +214,7 @@ def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
         raise AuthenticationError(
             "the provider sent no verified email for you: verify your email there, and sign in again"
         )
-    users = [user for user in store.all_users(connection, merged=True) if not user.waiting]
-    folded_email = fold_ascii_case(email)
-    ids = {user.merged_into or user.id for user in users if user.email and fold_ascii_case(user.email) == folded_email}
-    matching = [user for user in users if user.id in ids]
+    matching = _list_users_with_email(connection, email)
     if len(matching) != 1:
         subject = "several users in the roster have" if matching else "no user in the roster has"
         raise AuthenticationError(f'{subject} the email "{escape_control(email)}": ask the staff')

@@ -31,7 +31,8 @@ MAX_PAIRS_TRIED = 50  # that are tried before a number is added
 def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     """Return a pseudonym that isn't taken. Without the key it reveals nothing about the person.
 
-    `taken` are pseudonyms in lower case.
+    taken: pseudonyms in lower case. The first pair of words that isn't taken is returned; after MAX_PAIRS_TRIED, pairs
+    get a number.
     """
     adjectives, animals = ADJECTIVES.split(), ANIMALS.split()
     for attempt in count():

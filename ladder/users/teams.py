@@ -174,7 +174,7 @@ def add_members(
     Raises LadderError if a team's name isn't valid, or a user is staff, is in another team without `move`, or was in
     one after `since`.
     """
-    joined_count = left_count = 0
+    left_teams: list[str | None] = []  # of each user that joins, None without one
     memberships = store.list_memberships(connection)
     current = current_memberships(connection)
     team_names = {membership.team.casefold(): membership.team for membership in memberships}
@@ -190,16 +190,19 @@ def add_members(
         left_team = None if old is None or corrected is not None else old.team
         earlier = [row for row in memberships if row.login == user.login and row != corrected]
         _require_may_join(user, left_team, earlier, move=move, joined_at=joined_at)
-        text = f"joined {team}" if left_team is None else f"left {left_team}, joined {team}"
-        if since is not None:
-            text += f" as of {format_local_time(since)}"
+        text = _describe_change(team, left_team, since)
         store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
         store.join_team(connection, team, user.id, joined_at)
         current[user.login] = store.Membership(team, user.login, user.name, joined_at, None)
-        joined_count += 1
-        left_count += left_team is not None
-    cancelled = store.cancel_unplayable(connection, now) if joined_count else 0
-    return TeamChanges(joined_count, left_count, cancelled)
+        left_teams.append(left_team)
+    cancelled = store.cancel_unplayable(connection, now) if left_teams else 0
+    return TeamChanges(len(left_teams), sum(team is not None for team in left_teams), cancelled)
+
+
+def _describe_change(team: str, left_team: str | None, since: float | None) -> str:
+    """Return a user's change of teams as the audit log has it. since: the given Unix time of joining, None for now."""
+    change = f"joined {team}" if left_team is None else f"left {left_team}, joined {team}"
+    return change if since is None else f"{change} as of {format_local_time(since)}"
 
 
 FORMED, INVITED = "formed it", "invited by"  # why users joined by themselves, in the audit log

@@ -72,6 +72,7 @@ def import_users(
     key = ladder.pseudonym_key()
 
     def save_all(connection: Connection) -> UserImport:
+        """Match all entries with users, save them, and log it. Raises LadderError for entries that can't be saved."""
         users = store.all_users(connection, merged=True)
         importer = _UserImporter(users, persons, key, roster is None, list_signed_up(connection, users), take_over)
         skipped = importer.take_all(roster.wrong if roster else ())

@@ -23,15 +23,18 @@ MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized ag
 
 
 class ChangePoller:
-    """Poll the ladder's revision in one task while at least one listener is in its `with` block."""
+    """Poll the ladder in one task while at least one listener is in its `with` block.
+
+    change, line: the numbers of the ladder's newest event and of the lobby's newest line, None before the first poll.
+    """
 
     def __init__(self, state: AppState) -> None:
         self.state = state
+        self.change: int | None = None
+        self.line: int | None = None
         self._listeners = 0
         self._stored_at: dict[str, float] = {}  # by login: the monotonic time of the last store of the presence
         self._task: asyncio.Task[None] | None = None
-        self.change: int | None = None
-        self.line: int | None = None  # the lobby's newest
 
     def __enter__(self) -> "ChangePoller":
         self._listeners += 1

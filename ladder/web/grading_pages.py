@@ -19,7 +19,7 @@ from ladder.settings import LadderError, LadderSettings
 from ladder.store import HistoryPoint, last_audit_id
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form, render_page
-from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError
+from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, RequestContext
 
 grades_router = APIRouter(route_class=AuthorizedRoute)
 
@@ -70,7 +70,10 @@ def download_grades(
         Literal["plain", "canvas", "canvas-api", "moodle", "moodle-worksheet"], Query(alias="format")
     ] = "plain",
 ) -> Response:
-    """Return the grades as a CSV file, complete or for import into Canvas or Moodle; for Canvas' API as JSON."""
+    """Return the grades as a CSV file, complete or for import into Canvas or Moodle; for Canvas' API as JSON.
+
+    Raises LadderError without baselines, or as `make_grades_page` does.
+    """
     with request.ladder.reading(request.viewer) as context:
         page = make_grades_page(request.ladder, context, final, deadline, release)
     if page.published is not None:
@@ -99,17 +102,30 @@ def release(
     """Show what a release of a revealed final or of a deadline would be; with the moment of that page, release it."""
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
-    arguments = (request.ladder, name, request.actor, reason.strip() or None)
-    final_name, deadline_name = final or None, deadline or None
     if end is None or audit is None:
-        draft, moment = grading.preview_release(*arguments, final=final_name, deadline=deadline_name)
-        fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
-        fields += [("end", str(moment.end_sequence)), ("audit", str(moment.audit_id))]
-        effect = f'The grades of the {draft.release.scope} are released as "{name}", and users see theirs at once'
-        return render_form(request, "confirm.html", 409, changes=[effect, *draft.summarize()], fields=fields)
-    moment = HistoryPoint(end, audit)
-    grading.release_grades(*arguments, final=final_name, deadline=deadline_name, incomplete=True, moment=moment)
+        return _render_release_preview(request, name, final, deadline, reason)
+    grading.release_grades(
+        request.ladder,
+        name,
+        request.actor,
+        reason.strip() or None,
+        final=final or None,
+        deadline=deadline or None,
+        incomplete=True,
+        moment=HistoryPoint(end, audit),
+    )
     return RedirectResponse(f"/admin/grades?release={name}", 303)
+
+
+def _render_release_preview(request: RequestContext, name: str, final: str, deadline: str, reason: str) -> Response:
+    """Return the page of what a release would be now, with a form that sends the same values and the moment."""
+    draft, moment = grading.preview_release(
+        request.ladder, name, request.actor, reason.strip() or None, final or None, deadline or None
+    )
+    fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
+    fields += [("end", str(moment.end_sequence)), ("audit", str(moment.audit_id))]
+    effect = f'The grades of the {draft.release.scope} are released as "{name}", and users see theirs at once'
+    return render_form(request, "confirm.html", 409, changes=[effect, *draft.summarize()], fields=fields)
 
 
 def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:

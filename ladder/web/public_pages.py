@@ -87,9 +87,9 @@ def standings_as_csv(request: CurrentContext, day: Day = None) -> Response:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
-    out = io.StringIO()
-    write_csv(out, columns, rows)
-    return Response(out.getvalue(), media_type="text/csv; charset=utf-8")
+    text = io.StringIO()
+    write_csv(text, columns, rows)
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8")
 
 
 bots_router = APIRouter(route_class=AuthorizedRoute)
@@ -189,7 +189,7 @@ def home(ladder: Ladder, context: ViewContext) -> HomePage:
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
 def static_file(tag: str, name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
-    """Return a file that pages load, cached forever: its address changes with each build."""
+    """Return a file that pages load, cached forever: its address changes with each build. Raises HTTPError 404."""
     if name not in static_files():
         raise HTTPError(404, "This file doesn't exist.")
     data, media_type = static_files()[name]
@@ -206,7 +206,10 @@ def _compress(data: bytes) -> bytes:
 
 @home_router.get("/playground/{name:path}", include_in_schema=False, dependencies=[Depends(authorize)])
 def playground_file(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
-    """Return a file of the playground, from disk; names with a hash are cached forever. Pages have their own policy."""
+    """Return a file of the playground, from disk; names with a hash are cached forever. Pages have their own policy.
+
+    Raises HTTPError 404 for another name.
+    """
     file = _find_playground_file(name or "index.html")
     if file is None:
         raise HTTPError(404, "This file doesn't exist.")

@@ -85,9 +85,10 @@ def static_files() -> dict[str, tuple[bytes, str]]:
 @cache
 def _assets_version() -> str:
     """Return a hash of the templates, the static files and the arena's version, which determine how pages look."""
-    parts = [__version__.encode(), *(data for data, _ in static_files().values())]
-    parts += [path.read_bytes() for path in sorted((_WEB_FOLDER / "templates").iterdir(), key=lambda path: path.name)]
-    return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+    static = [data for data, _ in static_files().values()]
+    templates = sorted((_WEB_FOLDER / "templates").iterdir(), key=lambda path: path.name)
+    contents = [__version__.encode(), *static, *(path.read_bytes() for path in templates)]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:12]
 
 
 def asset_url(name: str) -> str:
@@ -217,10 +218,8 @@ def _render_cached(
         revision = None if is_permanent else context.revision
         period = None if fresh_s is None else int(context.now / fresh_s)
         key = (request.target, _make_viewer_key(viewer), revision, period)
-        viewer_key = _make_viewer_key(request.viewer)
-        etag = _make_etag((key, viewer_key, _assets_version(), request.ladder.name, request.state.banner))
-        headers = {"ETag": etag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
-        if request.http.headers.get("if-none-match") == etag:
+        headers = _make_cache_headers(request, key)
+        if request.http.headers.get("if-none-match") == headers["ETag"]:
             return None, headers
         if shared and key in shared_pages:
             return shared_pages[key], headers
@@ -233,6 +232,14 @@ def _render_cached(
         while len(shared_pages) > _MAX_SHARED_PAGES:
             shared_pages.pop(next(iter(shared_pages)), None)
     return rendered, headers
+
+
+def _make_cache_headers(request: RequestContext, key: object) -> dict[str, str]:
+    """Return the headers of a response that browsers may keep, but have to check by its ETag. key: of its content."""
+    viewer_key = _make_viewer_key(request.viewer)
+    content = repr((key, viewer_key, _assets_version(), request.ladder.name, request.state.banner))
+    etag = f'"{hashlib.sha256(content.encode()).hexdigest()[:20]}"'
+    return {"ETag": etag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
 
 
 def _is_personal(request: RequestContext) -> bool:
@@ -285,10 +292,6 @@ def _render_layout(
 
 def _make_viewer_key(viewer: Viewer) -> str:
     return "staff" if viewer == STAFF_VIEWER else f"{viewer.login}/{viewer.staff}/{sorted(viewer.mates)}"
-
-
-def _make_etag(key: object) -> str:
-    return f'"{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"'
 
 
 def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = "") -> Markup:

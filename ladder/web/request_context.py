@@ -202,7 +202,10 @@ class AuthorizedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_authorized(http: Request) -> Response:
-            """Authorize a POST before its body is read, limit its rate, and answer a repeated one as the first time."""
+            """Authorize a POST before its body is read, limit its rate, and answer a repeated one as the first time.
+
+            Raises HTTPError if that fails; the route authorizes other requests.
+            """
             if http.method != "POST":
                 return await handle(http)
             http.state.request = request = await run_in_threadpool(authorize, http)

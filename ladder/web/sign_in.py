@@ -271,7 +271,10 @@ def start_provider_sign_in(request: CurrentContext, then: str = "/") -> Response
 
 @openid_router.get("/sign-in/openid/callback")
 def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
-    """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
+    """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in.
+
+    Raises HTTPError if the provider rejected the user, or a step fails.
+    """
     count_try(request, "sign in")
     settings, secret = _get_provider(request)
     # A provider may omit the state of a refusal.

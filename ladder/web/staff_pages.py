@@ -309,7 +309,10 @@ def add(
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
 def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
-    """Show what the import of a roster would change, with a form that imports it. It may be in Windows-1252."""
+    """Show what the import of a roster would change, with a form that imports it. It may be in Windows-1252.
+
+    Raises LadderError if it is too large, or no roster.
+    """
     name, file = roster.filename or "the roster", roster.file.read()
     if len(file) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
@@ -389,7 +392,10 @@ def team(
     since: Annotated[str, Form()] = "",
     confirmed: Confirmed = False,
 ) -> Response:
-    """Move a user to a team, or out of any team if none is named."""
+    """Move a user to a team, or out of any team if none is named.
+
+    Raises UnconfirmedError before it changes grades of deadlines that are over.
+    """
     if not team.strip():
         left = leave_teams(request.ladder, [login], request.actor, reason)
         return redirect_after(request, left.changed, f"{login} is in no team", _make_user_url(login))
@@ -493,7 +499,10 @@ def erase(
     typed: Annotated[str, Form()] = "",
     confirmed: Confirmed = False,
 ) -> Response:
-    """Erase the personal data of a user, whose login is typed once more, or offer to withdraw the user until then."""
+    """Erase the personal data of a user, whose login is typed once more, or offer to withdraw the user until then.
+
+    Raises LadderError for another typed login, UnconfirmedError if the data can't be erased yet.
+    """
     if typed.strip() != login:
         raise LadderError(f"\"{typed.strip()}\" isn't this user's login.\nNothing was erased.")
     try:
@@ -534,7 +543,7 @@ def reject(request: CurrentContext, login: str, reason: Reason) -> Response:
 def merge(
     request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "", confirmed: Confirmed = False
 ) -> Response:
-    """Merge the user `login` into the user `into`, after a page that names both."""
+    """Merge the user `login` into the user `into`. Raises UnconfirmedError first, for a page that names both."""
     remaining = into.strip()
     with request.ladder.reading(request.viewer) as context:
         users = {user.login: user for user in list_users(context).items}

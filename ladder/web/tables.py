@@ -262,7 +262,8 @@ def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> 
 def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary.
 
-    link: the code of the invitation link, with which a spectator may take a free seat.
+    link: the code of the invitation link, with which a spectator may take a free seat. Raises HTTPError 404 without
+    the table.
     """
     guest_secret = request.http.cookies.get(request.state.guest_cookie(id))
     access = find_table_access(request.ladder, id, request.viewer, guest_secret)
