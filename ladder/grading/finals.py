@@ -308,7 +308,7 @@ def _plan_extra_round(
     for count in range(len(tied), len(rows) + 1):
         extended = replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
         with suppress(ValueError):  # too few owners
-            new_tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
+            new_tables = _make_plan(ladder, extended, versions).plan().tables[len(matches) :]
             return extended, [[final.versions[index] for index in table.bots] for table in new_tables]
     return final, []
 
@@ -331,10 +331,10 @@ def retry_final(connection: Connection, ladder: Ladder, name: str, actor: str) -
 def reveal_final_results(
     ladder: Ladder, name: str, actor: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
 ) -> tuple[store.Final, Evaluation]:
-    """Reveal a final and its key; return the final and its results.
+    """Reveal a final and its key; return the final and its results. First, extra rounds that break ties are queued.
 
-    incomplete: abandoned matches are left out. Raises LadderError before all matches have ended, or if the viewer isn't
-    staff and the final isn't revealed.
+    incomplete: abandoned matches are left out. Raises LadderError before all matches have ended, also extra ones, or if
+    the viewer isn't staff and the final isn't revealed.
     """
     extend_finals(ladder)
     with ladder.database.read() as connection:
@@ -387,7 +387,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
                 f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
             )
         matches = store.list_final_matches(connection, final.id)
-        planned = _plan_of(ladder, final, _list_versions(connection, final), [match.id for match in matches])
+        planned = _make_plan(ladder, final, _list_versions(connection, final), [match.id for match in matches])
     make_empty_folder(folder, "--out DIR")
     missing = _write_records(ladder, {match.id: match.plan_index for match in matches}, folder)
     records = len(matches) - len(missing)
@@ -463,7 +463,7 @@ def _leave_out_surplus(
     playing, left_out = list(versions), list[store.Version]()
     while True:
         try:
-            _plan_of(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
+            _make_plan(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
             return playing, left_out
         except ValueError:
             surplus_index = _find_surplus(playing)
@@ -494,7 +494,7 @@ def _plan_tables(
 
     Raises LadderError if no table can be filled without two bots of one owner or team.
     """
-    planned = _plan_of(ladder, final, versions)
+    planned = _make_plan(ladder, final, versions)
     try:
         return planned, [table.bots for table in planned.plan().tables]
     except ValueError as error:
@@ -554,7 +554,7 @@ def _store_final(
     return summarize_final(connection, inserted)
 
 
-def _plan_of(
+def _make_plan(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version], matches: Sequence[int] = ()
 ) -> FinalPlan:
     """Return the plan of a final. versions: those of the final, in its order. matches: their ids, empty before they

@@ -202,7 +202,10 @@ class _GradingScope:
         return lambda owner: end
 
     def collect_user_inputs(self, owner: store.User) -> UserGradingInputs:
-        """Return the candidate versions of a user and their team, with the user's deadline."""
+        """Return the candidate versions of a user and their team, with the user's deadline.
+
+        A suspended user has no candidates.
+        """
         due = None if self.due is None else self.due(owner.id)
         member_ids = () if owner.suspended else sorted(self.teams.get(owner.id, {owner.id}))
         candidates = tuple(

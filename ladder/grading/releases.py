@@ -113,7 +113,8 @@ def release_grades(
 
     reason: required if grades of the same final or deadline were released before. incomplete: released even while users
     may still submit, who get no grade then. moment: of the matches that count, None for now. Raises LadderError if the
-    name is taken or invalid, a reason is missing, or users may still submit.
+    name is taken or invalid, a reason is missing, checks aren't finished, users may still submit, or as
+    `compute_grades` does.
     """
     draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline, moment=moment)
     grades = draft.content.grades

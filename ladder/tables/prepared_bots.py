@@ -80,7 +80,7 @@ class PreparedBots:
         except (MissingProgramError, SandboxError, OSError) as error:
             raise UnplayableTableError(f"this machine can't start the bots: {error}") from error
         finally:
-            ends.close()
+            ends.close()  # does nothing after pop_all
 
     def _add_program(self, boxes: TableSandboxes, version: int, bot: PortableBot) -> None:
         """Add the program of a bot, by its version id, to those of a table. Raises the errors of its preparation."""
@@ -89,7 +89,7 @@ class PreparedBots:
         resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
         boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
 
-    def change(
+    def apply_change(
         self, session: store.TableSession, boxes: TableSandboxes, change: tables.SlotChange
     ) -> store.TableSession:
         """Carry out a change of a table's slots and prepare its new bots; return the session.

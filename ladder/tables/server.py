@@ -331,7 +331,7 @@ class TableServer:
         def change_and_apply() -> None:
             session = None
             try:
-                session = self._bots.change(hosted.session, hosted.boxes, change)
+                session = self._bots.apply_change(hosted.session, hosted.boxes, change)
             except (LadderError, store.DatabaseError, MissingProgramError, SandboxError, OSError) as error:
                 self._say(f"table {hosted.id}: {str(error).splitlines()[0]}")
             finally:

@@ -151,7 +151,7 @@ def _hash(password: str) -> str:
 def _verify_password(credential: store.Credential | None, password: str) -> bool:
     """Return whether this is the credential's password; without a credential return False after the same time.
 
-    A password that is too long isn't hashed, and is wrong.
+    A password that is too long is wrong; in its place the empty text is hashed.
     """
     from argon2.exceptions import VerifyMismatchError
 

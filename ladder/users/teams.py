@@ -51,7 +51,8 @@ def join_teams(
     """Add users to teams, given as team names by login. New names create teams. All users are added or none.
 
     since: the Unix time of joining, None for now; grades use the members at the deadline. Raises LadderError for an
-    unknown user, staff, or, unless `move`, a member of another team.
+    unknown user, staff, or, unless `move`, a member of another team; if `since` isn't past; or if the members of a team
+    formed it, unless all of them are named.
     """
 
     def list_people(connection: Connection) -> list[tuple[store.User, str]]:

@@ -70,7 +70,10 @@ def download(name: str) -> Response:
 
 @cache
 def render_document(path: str) -> Document:
-    """Return the document of a path in list_document_files(). Links to files that aren't served become plain text."""
+    """Return the document of a path in list_document_files(). Links to files that aren't served become plain text.
+
+    Headings get ids, numbers in tables a class, and tables can be scrolled by the keyboard.
+    """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
     title, heading, anchor_counts = "", "", Counter[str]()

@@ -247,7 +247,10 @@ _STALE = "This sign-in was started in another browser, or has expired. Start aga
 
 @openid_router.get("/sign-in/openid")
 def start_provider_sign_in(request: CurrentContext, then: str = "/") -> Response:
-    """Redirect to the provider, with a signed cookie that holds the state of this sign-in."""
+    """Redirect to the provider, with a signed cookie that holds the state of this sign-in.
+
+    Raises HTTPError if no provider is set, or it can't be reached.
+    """
     count_try(request, "sign in")
     settings, secret = _get_provider(request)
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))

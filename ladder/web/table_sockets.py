@@ -108,7 +108,10 @@ async def _relay_socket(socket: WebSocket, access: TableAccess, port: int | None
 
 
 async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
-    """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
+    """Wait until a socket's access to its slot is revoked; return the close code and the reason.
+
+    Access is checked after events of the ladder, and after MAX_UNCHECKED_POLLS polls without one.
+    """
     with get_change_poller(socket.app) as poller:
         checked_change, unchecked_polls = poller.change, 0
         while True:
