@@ -168,22 +168,23 @@ def excerpt_warnings(log: Path) -> BuildLogExcerpt:
 def _excerpt_log(output: BinaryIO, *patterns: re.Pattern[bytes]) -> BuildLogExcerpt:
     """Return all lines of a short output; of a longer one the lines from the first match on, and the last lines.
 
-    `patterns`: in order of preference; if nothing matches, the excerpt starts at the first line. Gaps become `_GAP`.
+    Blank lines are left out, and each line is cut at `_LINE_BYTES`. `patterns`: in order of preference; if nothing
+    matches, the excerpt starts at the first line. Gaps become `_GAP`.
     """
     size = output.seek(0, os.SEEK_END)
+    is_long = size > _HEAD_BYTES + _TAIL_BYTES
     output.seek(0)
-    lines = _split_lines(output.read(_HEAD_BYTES))
-    is_cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
-    if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
+    lines = _split_lines(output.read(_HEAD_BYTES if is_long else size))
+    is_cut = any(len(line) > _LINE_BYTES for line in lines)
+    if len(lines) <= _FIRST_LINES + _LAST_LINES and not is_long:
         return BuildLogExcerpt(_shorten(lines), is_cut)
     start = next((index for pattern in patterns if (index := _find_match(lines, pattern)) is not None), 0)
-    first_lines, last_lines = lines[start : start + _FIRST_LINES], lines[start + _FIRST_LINES :]
-    has_gap = size > _HEAD_BYTES or len(last_lines) > _LAST_LINES
-    if size > _HEAD_BYTES:
+    first_lines, later_lines = lines[start : start + _FIRST_LINES], lines[start + _FIRST_LINES :]
+    has_gap = is_long or len(later_lines) > _LAST_LINES
+    if is_long:
         output.seek(size - _TAIL_BYTES)
-        last_lines = _split_lines(output.read(_TAIL_BYTES))
-    gap = [_GAP] * has_gap
-    excerpt = [*([_GAP] if start else []), *first_lines, *gap, *last_lines[-_LAST_LINES:]]
+        later_lines = _split_lines(output.read())
+    excerpt = [*[_GAP] * (start > 0), *first_lines, *[_GAP] * has_gap, *later_lines[-_LAST_LINES:]]
     return BuildLogExcerpt(_shorten(excerpt), is_cut or start > 0 or has_gap)
 
 

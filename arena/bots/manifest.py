@@ -222,7 +222,8 @@ _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g
 def language_of(bot: Bot) -> str | None:
     """Return the displayed name of a bot's language, None if unknown. Raises OSError if its folder can't be read.
 
-    A shell may start any bot, and a shell or Python may build it, so they count only without other marks.
+    A shell may start any bot, and a shell or Python may build it. So the order of preference is: a language that starts
+    the bot, but for the shell; one of its build and files, but for such helpers; the shell; Python that only builds.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]

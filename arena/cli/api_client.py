@@ -144,19 +144,20 @@ def read_token(file: Path, url: str) -> str:
 
 
 def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
-    """Return the address of the environment's proxy for a server, and its name in messages; None and "" without one.
+    """Return the address of the environment's proxy for a server, and a clause that names it; None and "" without one.
 
-    Raises ValueError for a proxy of a kind that isn't supported.
+    Raises ValueError for a proxy that isn't reached by plain HTTP: urllib supports no other.
     """
-    setting = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
+    host_and_port = server.netloc.rpartition("@")[2]
+    setting = None if proxy_bypass(host_and_port) else getproxies().get(server.scheme)
     if not setting or is_loopback(server.hostname or ""):
         return None, ""
     names = f"{server.scheme}_proxy", f"{server.scheme}_proxy".upper()
-    variable = next((name for name in names if os.environ.get(name)), "the system's settings")
+    source = next((name for name in names if os.environ.get(name)), "the system's settings")
     address = setting if "://" in setting else f"http://{setting}"
     with suppress(ValueError):
         proxy = urlsplit(address)
-        if proxy.scheme in ("http", "https") and proxy.hostname:
+        if proxy.scheme == "http" and proxy.hostname:
             port = "" if proxy.port is None else f":{proxy.port}"
-            return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {variable})"
-    raise ValueError(f"the proxy of {variable} isn't supported: use http://HOST:PORT, or add the server to no_proxy")
+            return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {source})"
+    raise ValueError(f"the proxy of {source} isn't supported: use http://HOST:PORT, or add the server to no_proxy")

@@ -74,7 +74,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     Exit code 1 if a step failed.
     """
     file = token_file(file)
-    with _exit_on_refusal(url, file):
+    with _exit_on_errors(url, file):
         server = open_client(url, file)
         report = SubmissionReport(**_upload_with_retries(server, bot, name))
         page = f"/bots/{quote(report.name, safe='')}/{report.number}"
@@ -123,14 +123,17 @@ def print_submission(
 
 
 @contextmanager
-def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
-    """Turn errors into exit codes: 2 for errors of the input, 1 if the server can't respond at present."""
+def _exit_on_errors(url: str, token_file: Path) -> Iterator[None]:
+    """Turn errors into exit codes: 2 for errors of the input, 1 if the server can't respond at present, or is busy.
+
+    KeyError and TypeError are answers without the fields of a ladder server.
+    """
     try:
         yield
     except ServerRefusedError as problem:
         refusal = str(problem)
         if problem.status == 401:
-            refusal += f"\nThe token is in {file}. Create another on your account page: {url.rstrip('/')}/account"
+            refusal += f"\nThe token is in {token_file}. Create another on your account page: {url.rstrip('/')}/account"
         (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(refusal)
     except ServerUnreachableError as problem:
         console.fail(str(problem))
@@ -229,7 +232,7 @@ def _follow_check(server: LadderClient, page: str, report: SubmissionReport, qui
         try:
             state = server.ask(f"/api{page}")
             failing_since = None
-            version = next(candidate for candidate in state["versions"] if candidate["number"] == report.number)
+            version = {version["number"]: version for version in state["versions"]}[report.number]
             steps = _STEPS.validate_python(state["checks"]["steps"])
             progress.show(version["status"], steps)
             if version["status"] not in _RUNNING_STATUSES:

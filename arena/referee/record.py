@@ -268,8 +268,8 @@ def _require_valid_header(header: MatchHeader) -> None:
 
 
 def _require_valid_game(header: MatchHeader, game: GameRecord) -> None:
-    """Raise ValueError for a game that no match can have, even if the checksum is valid."""
-    if sorted(game.seating) != list(range(len(header.bots))):
+    """Raise ValueError for seats, faults, counts or an ending that no game of the match has."""
+    if not _are_counts(*game.seating) or sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
     _require_valid_faults(game)
     winners = [] if game.winner is None else [game.winner]

@@ -81,15 +81,16 @@ def _get_fault(record: referee.Record, sample: referee.StoredFaultSample) -> tup
 def _find_stderr(
     logs: Sequence[tuple[str, bytes]], sample: referee.StoredFaultSample, game: int | None
 ) -> tuple[str | None, bytes]:
-    """Return the name of the faulty process's log, and its output in that game; b"" if no log has it, None without one.
+    """Return the name of the log with the output of a fault's game, and that output.
 
-    logs: (name, standard error) of each process. A process that failed to start has no game in its log.
+    If no log has it, return the first log's name and b"", without logs None and b"". A process that failed to start has
+    no game in its log. logs: (name, standard error) of each process. game: None if it isn't known.
     """
     for log, data in logs:
         output_by_game = referee.split_by_game(data)
-        has_no_game = len(output_by_game) == 1
-        if sample.code == "start_failed" and has_no_game:
-            return log, data
-        if sample.code != "start_failed" and game is not None and game in output_by_game:
+        if sample.code == "start_failed":
+            if len(output_by_game) == 1:
+                return log, data
+        elif game is not None and game in output_by_game:
             return log, output_by_game[game]
     return (logs[0][0] if logs else None), b""

@@ -298,6 +298,7 @@ class RunFolder:
                 leftover.unlink()
         self._listed = (0, 0)
         self._lines.clear()
+        self._stored.clear()
         replace_file(self.path / "results.jsonl", "")
         self._read_new_records()
         self._write_result_lines()

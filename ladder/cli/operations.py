@@ -303,7 +303,7 @@ def serve_tables(folder: Path) -> None:
 MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
 EXIT_POLL_S = 0.5  # between two polls of a process
 RESTART_PAUSE_S = 0.5
-SERVER_DEATH_SIGNAL = signal.SIGUSR1  # to a runner, which a second SIGTERM would stop at once
+SERVER_DEATH_SIGNAL = signal.SIGUSR1  # to a runner: a second SIGTERM would stop it at once
 MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 

@@ -269,6 +269,14 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     assert list(refused.value.excerpt.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
+def test_the_end_of_a_log_at_the_bound_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / "said").write_bytes(b"x\n" * ((1 << 19) - 6) + b"error: no\n0\n1\n2")
+    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
+    with pytest.raises(BuildError) as refused:
+        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+    assert list(refused.value.excerpt.lines) == [b"[...]", b"error: no", b"0", b"1", b"2"]
+
+
 def test_a_build_without_a_program_is_refused_with_its_path(bubblewrap_builder: Builder) -> None:
     with pytest.raises(BotError, match=r"the build created no executable bot"):
         bubblewrap_builder.build(bubblewrap_builder.bot("touch other"))

@@ -308,6 +308,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "an invalid key": (edit_record(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
     "a seat less": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2]}]), "seats of game 0"),
     "a bot twice": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2, 2]}]), "seats of game 0"),
+    "fractions": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": [0.0, 1, 2, 3]}]), "seats of game 0"),
     "no seats": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": []}]), "seats of game 0"),
     "a time less": (edit_record(lambda lines: [lines[0], {**lines[1], "times_us": [1]}]), "one time for each"),
     "no times": (edit_record(lambda lines: [lines[0], {**lines[1], "times_us": None}]), "one time for each"),

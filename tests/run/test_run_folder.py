@@ -291,6 +291,8 @@ def test_an_incomplete_last_line_of_results_is_removed(tmp_path: Path) -> None:
         out.write('{"match":1,"ga')
     folder.save(match_of(1, "y"))
     assert listed(folder) == [(0, "x"), (1, "y")]
+    folder.restore()
+    assert listed(folder) == [(0, "x"), (1, "y")]
 
 
 def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> None:

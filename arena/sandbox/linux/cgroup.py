@@ -356,8 +356,8 @@ def cgroup_problem() -> HostProblem | None:
 
 def cleanup_stale() -> int:
     """Kill and remove the groups of dead referees; return how many. Call it at the start of a run."""
-    groups = hierarchy()
-    return 0 if groups is None else groups.cleanup_stale()
+    found = hierarchy()
+    return 0 if found is None else found.cleanup_stale()
 
 
 @functools.cache
@@ -376,18 +376,18 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
         layout = read_layout(proc)
         if layout.v2 is None or layout.v2_top is None:
             return None, HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
-        groups = prepare(layout)
-        groups.make(Limits()).remove()
+        found = prepare(layout)
+        found.make(Limits()).remove()
     except (OSError, SandboxError) as error:
         return None, _detection_problem(error)
-    problem = groups.missing_reason()
-    return (groups, None) if problem is None else (None, problem)
+    problem = found.missing_reason()
+    return (found, None) if problem is None else (None, problem)
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
     """Read where the trees are mounted, and this process's directory in each. Raises OSError if /proc can't be read."""
     own_paths: dict[str, str] = {}  # controller, or "" for v2 -> path from the tree's root
-    for line in (proc / "self" / "cgroup").read_text().splitlines():
+    for line in os.fsdecode((proc / "self" / "cgroup").read_bytes()).split("\n")[:-1]:
         _, names, path = line.split(":", 2)
         own_paths.update(dict.fromkeys(names.split(","), path))
     v2 = v2_top = None
@@ -407,7 +407,7 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
 
 def _list_mounts(proc: Path) -> Iterator[tuple[str, str, str, Path]]:
     """Yield (kind, options, root within the file system, mount point) of each mount that this process sees."""
-    for line in (proc / "self" / "mountinfo").read_text().splitlines():
+    for line in os.fsdecode((proc / "self" / "mountinfo").read_bytes()).split("\n")[:-1]:
         fields, _, mount = line.partition(" - ")
         kind, _, options = mount.split(" ", 2)
         root, top = (_unescape(word) for word in fields.split(" ")[3:5])

@@ -165,10 +165,10 @@ def _identity_of(pid: int) -> str:
 def _start_time(pid: int) -> int:
     """Return the start time of a process, in clock ticks after boot; 0 if it doesn't exist or is a zombie."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # a name may contain any text
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()  # a name may contain any bytes
     except OSError:
         return 0
-    return 0 if fields[0] in "ZX" else int(fields[19])
+    return 0 if fields[0] in b"ZX" else int(fields[19])
 
 
 def _namespace() -> int:

@@ -83,7 +83,7 @@ def _end_leftover(pid: int) -> None:
 
 
 def _status(pid: int) -> dict[str, str]:
-    with open(f"/proc/{pid}/status") as file:
+    with open(f"/proc/{pid}/status", errors="replace") as file:  # a name may contain any bytes
         return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
 
 

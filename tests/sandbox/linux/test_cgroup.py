@@ -335,7 +335,7 @@ def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> Non
 def fake_proc(tmp_path: Path, own: str, mounts: str) -> Path:
     (tmp_path / "proc" / "self").mkdir(parents=True)
     (tmp_path / "proc" / "self" / "cgroup").write_text(own)
-    (tmp_path / "proc" / "self" / "mountinfo").write_text(mounts)
+    (tmp_path / "proc" / "self" / "mountinfo").write_bytes(os.fsencode(mounts))
     return tmp_path / "proc"
 
 
@@ -348,7 +348,8 @@ def test_the_group_of_a_process_is_read_from_proc(tmp_path: Path) -> None:
         "31 20 0:27 /docker/x /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
         "32 20 0:28 /docker/x /cg/pids rw - cgroup cgroup rw,pids\n"
         "33 20 0:29 / /cg/unified rw - cgroup2 cgroup2 rw\n"
-        "34 20 0:30 / /tmp rw - tmpfs tmpfs rw\n",
+        "34 20 0:30 / /tmp rw - tmpfs tmpfs rw\n"
+        "35 20 0:31 / /media/Donn\udce9es rw - vfat /dev/sdb1 rw\n",  # a byte that isn't UTF-8
     )
     layout = cgroup.read_layout(proc)
     assert layout.v2 == Path("/cg/unified/user/7")

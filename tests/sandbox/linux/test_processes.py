@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.linux import global_identity, is_alive, local_identity
+from arena.sandbox.linux import global_identity, is_alive, local_identity, user_ids
 
 PID, START, NAMESPACE = local_identity().split(".")
 HOST, BOOT, _ = global_identity().split("/")
@@ -48,6 +48,18 @@ LIVES = {
 def test_a_process_of_unknown_state_counts_as_alive(name: str, lives: bool) -> None:
     """Leftovers of a dead process may stay; those of a living one must not be removed."""
     assert is_alive(name) is lives
+
+
+def test_a_name_that_is_no_text_hides_no_process() -> None:
+    """A hostile program may take it."""
+    code = "import ctypes; ctypes.CDLL(None).prctl(15, bytes([255, 41, 32, 90])); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        start = int(Path(f"/proc/{process.pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+        assert is_alive(f"{process.pid}.{start}.{NAMESPACE}")
+        assert user_ids._status(process.pid)["PPid"] == str(os.getpid())
+        process.kill()
 
 
 def test_a_zombie_is_dead() -> None:
