@@ -65,13 +65,13 @@ def find_fault_problems(
     those of the game.
     """
     lives = dict.fromkeys(game.seating, settings.lives)
-    retired = {bot for bot in game.seating if forfeits[bot] >= settings.forfeits}
+    retired_bots = {bot for bot in game.seating if forfeits[bot] >= settings.forfeits}
     movers = [game.seating[seat] for seat in game.move_seats]
     unexplained = {index for index, word in enumerate(game.moves) if word == _FORFEIT_WORD}  # forfeits without a fault
     for fault in game.faults:
         if _costs_life(fault, movers):
             lives[fault.bot] -= 1
-        if not _is_consistent(fault, game, movers, defaults, lives, retired):
+        if not _is_consistent(fault, game, movers, defaults, lives, retired_bots):
             location = "" if fault.step is None else f" at move {fault.step}"
             yield f"the fault {fault.code} of bot {fault.bot}{location} doesn't fit the moves and the faults before it"
         elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in unexplained:
@@ -80,7 +80,7 @@ def find_fault_problems(
     for index in sorted(unexplained):
         yield f"bot {movers[index]} forfeits at move {index}, and no fault says why"
     for index, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
-        if bot in retired and word != _FORFEIT_WORD:
+        if bot in retired_bots and word != _FORFEIT_WORD:
             yield f"bot {bot} chooses move {index}, after {settings.forfeits} forfeits in this match"
             return
 
@@ -93,18 +93,20 @@ def _costs_life(fault: Fault, movers: list[int]) -> bool:
 
 def _is_consistent(
     fault: Fault, game: GameRecord, movers: list[int], defaults: Mapping[int, str], lives: Mapping[int, int],
-    retired: set[int],
+    retired_bots: set[int],
 ) -> bool:  # fmt: skip
-    """Return whether a fault is consistent with the moves. lives: of each bot after the fault."""
+    """Return whether a fault is consistent with the moves.
+
+    movers: the bot of each move. defaults: as of `find_fault_problems`. lives: of each bot after the fault.
+    """
     consequence, bot, index = FAULTS[fault.code].consequence, fault.bot, fault.step
     if consequence is Consequence.FREE or index is None:
         return consequence is Consequence.FREE and index is None and fault.used is None
     if index >= len(game.moves) or movers[index] != bot:
         return False
     if consequence is Consequence.FORFEIT:
-        has_cause = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (
-            fault.code == "retired"
-        )
+        is_out_of_lives, is_retired = lives[bot] == 0, bot in retired_bots
+        has_cause = is_out_of_lives == (fault.code == "out_of_lives") and is_retired == (fault.code == "retired")
         return has_cause and fault.used == game.moves[index] == _FORFEIT_WORD
     if lives[bot] == 0:
         return fault.used is None and game.moves[index] == _FORFEIT_WORD

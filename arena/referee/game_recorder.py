@@ -128,8 +128,8 @@ class GameRecorder:
 
     def make_record(self, state: State) -> GameRecord:
         """Return the record of the game, which has ended in `state`."""
-        over = state.board.phase
-        assert isinstance(over, Over)
+        phase = state.board.phase
+        assert isinstance(phase, Over)
         return GameRecord(
             game=self.game,
             seating=self.seating,
@@ -139,9 +139,9 @@ class GameRecorder:
             statements=tuple(self.statements),
             faults=tuple(self.faults),
             eliminated=tuple(self._eliminated),
-            winner=over.winner,
-            reason=over.ending.value,
-            survivors=over.survivors,
+            winner=phase.winner,
+            reason=phase.ending.value,
+            survivors=phase.survivors,
             starter=self.starter,
             start=self._start_payload,
             draws=tuple(self._draws),

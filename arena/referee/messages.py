@@ -319,7 +319,7 @@ def make_full_event(number: int, happened: Event) -> Message:
     return _copy_message(_number_event(number, happened))
 
 
-def unnumbered(happened: Event) -> Message:
+def make_unnumbered_event(happened: Event) -> Message:
     """Return an event with its private parts, without its number."""
     message: Message = {"event": happened.word, "seat": happened.seat}
     for name, omitted_values in _FIELDS[type(happened)]:
@@ -338,7 +338,7 @@ def _json_value(value: Any) -> Any:
     return value._value_ if isinstance(value, StrEnum) else value
 
 
-_UNNUMBERED = SerializationCache(unnumbered)
+_UNNUMBERED = SerializationCache(make_unnumbered_event)
 
 
 def _number_event(number: int, happened: Event) -> Message:
@@ -432,16 +432,16 @@ def make_players(
 
 
 def make_own_view(
-    seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
+    seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], examined_role: Role | None
 ) -> Message:
-    """Return the private state of a seat: the fields of its view, without the board."""
+    """Return the private state of a seat: the fields of its view, without the board; empty fields are omitted."""
     message: Message = {"seat": seat, "cards": _roles(cards)}
     if drawn:
         message["drawn"] = _roles(drawn)
     if discards:
         message["discards"] = _roles(discards)
-    if seen is not None:
-        message["seen"] = seen._value_
+    if examined_role is not None:
+        message["seen"] = examined_role._value_
     return message
 
 

@@ -345,13 +345,13 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
         answers = _read_answers(game, state, first_move)
         next_move = first_move + len(answers)
         try:
-            after, events = apply_moves(state, answers, chance)
+            next_state, events = apply_moves(state, answers, chance)
         except IllegalMoveError as problem:
             raise RecordError(f"game {game.game}, move {next_move}: {problem}") from problem
         if game.statements:
             events = (*_step_statements(game, state, first_move, next_move), *events)
-        yield EngineStep(state, answers, after, events)
-        state, first_move = after, next_move
+        yield EngineStep(state, answers, next_state, events)
+        state, first_move = next_state, next_move
     if first_move != len(game.moves):
         raise RecordError(f"game {game.game}: {len(game.moves) - first_move} moves come after its end")
 

@@ -28,7 +28,7 @@ def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) 
     seed: 32 hex digits for the bot's randomness. players: the handles by seat.
     """
     head = f'{{"type":"game_start","game":{game},"game_seed":"{seed}","seat":{view.seat}'
-    you, state = _you(*view[1:]), _state(view.board)
+    you, state = _encode_own_view(*view[1:]), _encode_state(view.board)
     return f'{head},"players":{_players_of_game(tuple(players))},"you":{you},"state":{state}}}\n'.encode()
 
 
@@ -39,7 +39,8 @@ def _players_of_game(handles: tuple[str, ...]) -> str:
 
 def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't received."""
-    return f'{_ENDINGS.get(board.phase, game)},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
+    head, state = _ENDINGS.get(board.phase, game), _encode_state(board)
+    return f'{head},"events":[{",".join(events)}],"state":{state}}}\n'.encode()
 
 
 class PhaseRequests:
@@ -49,7 +50,7 @@ class PhaseRequests:
 
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
-        self._middle = f'],"state":{_state(board)},"you":'
+        self._middle = f'],"state":{_encode_state(board)},"you":'
         self._tail = f'{_KIND_FIELDS.get(board.phase, board.actor)},"legal":'
 
     def line(
@@ -63,65 +64,65 @@ class PhaseRequests:
         bank_ms: int,
     ) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
-        _, seat, cards, drawn, discards, seen = view
-        you = _you(seat, cards, drawn, discards, seen)
+        _, seat, cards, drawn, discards, examined_role = view
+        you = _encode_own_view(seat, cards, drawn, discards, examined_role)
         if certain.players or certain.deck:
-            you = f'{you[:-1]},"known":{_known(certain)}}}'
+            you = f'{you[:-1]},"known":{_encode_known(certain)}}}'
         return (
             f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._middle}{you}'
             f'{self._tail}{legal.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
         ).encode()
 
 
-def _kind_fields(phase: Phase, actor: int) -> str:
+def _encode_kind_fields(phase: Phase, actor: int) -> str:
     text = _encode_json(messages.make_kind_fields(actor, phase))[1:-1]
     return f",{text}" if text else ""
 
 
-def _unnumbered(happened: Event) -> str:
-    return _encode_json(messages.unnumbered(happened))[1:]
+def _encode_unnumbered(happened: Event) -> str:
+    return _encode_json(messages.make_unnumbered_event(happened))[1:]
 
 
-def _ending(phase: Phase, game: int) -> str:
+def _encode_ending(phase: Phase, game: int) -> str:
     return _encode_json(messages.make_ending(game, phase))[:-1]
 
 
-_KIND_FIELDS = SerializationCache(_kind_fields)
-_EVENTS, _ENDINGS = SerializationCache(_unnumbered), SerializationCache(_ending)
+_KIND_FIELDS = SerializationCache(_encode_kind_fields)
+_EVENTS, _ENDINGS = SerializationCache(_encode_unnumbered), SerializationCache(_encode_ending)
 
 
-def _state(board: Board) -> str:
+def _encode_state(board: Board) -> str:
     reserve = f',"reserve":{board.reserve}' if board.rules.reformation else ""
-    players = _players(board.coins, board.influence, board.revealed, board.sides)
+    players = _encode_players(board.coins, board.influence, board.revealed, board.sides)
     return f'{{"turn":{board.turn},"actor":{board.actor},"deck":{board.deck}{reserve},"players":{players}}}'
 
 
 @lru_cache(maxsize=1000)  # half of all steps change neither coins nor cards
-def _players(
+def _encode_players(
     coins: tuple[int, ...],
     influence: tuple[int, ...],
     revealed: tuple[tuple[Role, ...], ...],
     sides: tuple[Allegiance, ...],
 ) -> str:
-    rows = map(_player, coins, influence, revealed, sides or repeat(None))
+    rows = map(_encode_player, coins, influence, revealed, sides or repeat(None))
     return f"[{','.join(rows)}]"
 
 
 @lru_cache(maxsize=10_000)
-def _player(coins: int, influence: int, revealed: tuple[Role, ...], side: Allegiance | None) -> str:
+def _encode_player(coins: int, influence: int, revealed: tuple[Role, ...], side: Allegiance | None) -> str:
     sides = () if side is None else (side,)
     return _encode_json(messages.make_players((coins,), (influence,), (revealed,), sides)[0])
 
 
 @lru_cache(maxsize=10_000)
-def _you(
+def _encode_own_view(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> str:
     return _encode_json(messages.make_own_view(seat, cards, drawn, discards, seen))
 
 
 @lru_cache(maxsize=10_000)
-def _known(certain: CertainCards) -> str:
+def _encode_known(certain: CertainCards) -> str:
     return _encode_json(messages.make_certain_knowledge(certain))
 
 

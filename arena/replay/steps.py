@@ -200,7 +200,7 @@ def _make_step_object(
 ) -> dict[str, Any]:
     """Return a step as the pages' scripts read it.
 
-    seats: those whose answers and cards may be shown. shows_all: whether spectators' copies are replaced by whole ones.
+    seats: those whose answers and cards may be shown. shows_all: whether events have all cards.
     """
     before = step.before
     shows_actor = before.board.actor in seats

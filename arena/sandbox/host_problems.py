@@ -158,6 +158,7 @@ def for_this_command(problem: HostProblem) -> HostProblem:
 
 
 POLL_S = 0.001  # between two checks whether it has ended
+SELF_TEST_S = 10.0  # for a program that ends at once: twenty times its usual duration
 
 
 def run_self_test(make: Callable[[Path], Sandbox]) -> None:
@@ -173,7 +174,7 @@ def run_self_test(make: Callable[[Path], Sandbox]) -> None:
             closing(make(scratch / "boxes")) as sandbox,
             closing(sandbox.start(Program(("test", "-e", "/bot/seen"), files), Limits())) as box,
         ):
-            deadline = time.monotonic() + 10.0  # for a program that ends at once: twenty times its usual duration
+            deadline = time.monotonic() + SELF_TEST_S
             while (box_exit := box.exit()) is None and time.monotonic() < deadline:
                 time.sleep(POLL_S)
     if box_exit != Exit(0, None):

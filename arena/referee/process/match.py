@@ -225,8 +225,8 @@ class _Match:
                 return f"its first line was no hello: {problem.message}: {escape_bytes(line, wire.MAX_ECHO_BYTES)}"
             case TimedOut():
                 return f"no hello within {player.timing.start_ms} ms"
-            case ProcessExited(code, ended):
-                fault_code, detail = exit_fault(code, ended, self.settings.limits)
+            case ProcessExited(code, process_exit):
+                fault_code, detail = exit_fault(code, process_exit, self.settings.limits)
                 return detail or FAULTS[fault_code].message
         raise AssertionError(reply)  # only a greeting answers the hello
 
@@ -285,13 +285,14 @@ class _Game:
             observer.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.collect_answers(state)
-            after, events = apply_moves(state, answers, self.chance)
-            events = (*recorder.list_new_statements(), *events) if self.talk else events
-            first = recorder.feed.count
-            recorder.add_step(state, answers, after, events)
+            next_state, events = apply_moves(state, answers, self.chance)
+            if self.talk:
+                events = (*recorder.list_new_statements(), *events)
+            first_number = recorder.feed.count
+            recorder.add_step(state, answers, next_state, events)
             if observer is not None:
-                observer.moved(recorder.game, after, first, events)
-            state = after
+                observer.moved(recorder.game, next_state, first_number, events)
+            state = next_state
         self.send_results(state.board)
         return self.recorder.make_record(state)
 

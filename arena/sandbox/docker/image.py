@@ -48,14 +48,15 @@ def list_images() -> list[Image]:
     Raises SandboxError if the engine refuses or can't be reached.
     """
     engine = get_engine()
-    image_by_tag = {name: image for image in engine.call(engine.api.images) for name in image.get("RepoTags") or ()}
+    entry_by_name = {name: entry for entry in engine.call(engine.api.images) for name in entry.get("RepoTags") or ()}
     images = []
     for language in LANGUAGES:
-        image = image_by_tag.get(f"{image_tag(language)}:latest")
-        if image is None:
-            images.append(Image(language, image_tag(language)))
+        tag = image_tag(language)
+        entry = entry_by_name.get(f"{tag}:latest")
+        if entry is None:
+            images.append(Image(language, tag))
         else:
-            images.append(Image(language, image_tag(language), image["Id"], image["Size"], float(image["Created"])))
+            images.append(Image(language, tag, entry["Id"], entry["Size"], float(entry["Created"])))
     return images
 
 

@@ -476,28 +476,28 @@ def _detection_problem(error: Exception) -> HostProblem:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tuple[str, str, bool]]:
+def list_limit_files(controller: str, is_v1: bool, limits: Limits, cores: int) -> list[tuple[str, str, bool]]:
     """Return the files to write in a group, in this order, as (name, value, whether the file may be missing).
 
-    controller: "pids", "memory" or "cpu". v1: whether the group is in a v1 tree. cores: the machine's number of cores;
+    controller: "pids", "memory" or "cpu". is_v1: whether the group is in a v1 tree. cores: how many the machine has;
     for "cpu" the list is empty if the limit isn't below this number. Source: the kernel's cgroup-v2.rst and
     cgroup-v1/memory.rst.
     """
     if controller == "pids":
         return [("pids.max", str(limits.processes), False)]
     if controller == "memory":
-        size = str(limits.memory_mb * 1024 * 1024)
-        if v1:
+        memory_bytes = str(limits.memory_mb * 1024 * 1024)
+        if is_v1:
             return [
-                ("memory.limit_in_bytes", size, False),
-                ("memory.memsw.limit_in_bytes", size, True),  # missing where the kernel doesn't account swap
+                ("memory.limit_in_bytes", memory_bytes, False),
+                ("memory.memsw.limit_in_bytes", memory_bytes, True),  # missing where the kernel doesn't account swap
                 ("memory.swappiness", "0", True),
             ]
-        return [("memory.max", size, False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)]
+        return [("memory.max", memory_bytes, False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)]
     if limits.cores >= cores:
         return []
     quota = str(max(1000, round(limits.cores * PERIOD_US)))  # the kernel refuses less than 1 ms
-    if v1:
+    if is_v1:
         return [("cpu.cfs_period_us", str(PERIOD_US), False), ("cpu.cfs_quota_us", quota, False)]
     return [("cpu.max", f"{quota} {PERIOD_US}", False)]
 
@@ -505,7 +505,7 @@ def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tupl
 def _write_limits(controller: str, v1_folder: Path | None, unified: Path, limits: Limits) -> None:
     """Write a controller's limits to a new group. v1_folder: its directory, None for the one in the v2 tree."""
     folder = unified if v1_folder is None else v1_folder
-    for name, value, may_be_missing in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
+    for name, value, may_be_missing in list_limit_files(controller, v1_folder is not None, limits, os.cpu_count() or 1):
         try:
             write(f"{folder}/{name}", value)
         except FileNotFoundError:

@@ -404,12 +404,12 @@ def test_a_missing_controller_is_reported(tmp_path: Path) -> None:
 def test_settings_of_v2_groups() -> None:
     """Source: the kernel's cgroup-v2.rst; not all hosts can run them."""
     limits = Limits(memory_mb=64, processes=9, cores=0.5)
-    assert [cgroup.settings(name, False, limits, 4) for name in ("memory", "pids", "cpu")] == [
+    assert [cgroup.list_limit_files(name, False, limits, 4) for name in ("memory", "pids", "cpu")] == [
         [("memory.max", "67108864", False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)],
         [("pids.max", "9", False)],
         [("cpu.max", "50000 100000", False)],
     ]
-    assert cgroup.settings("cpu", False, Limits(cores=4), 4) == []
+    assert cgroup.list_limit_files("cpu", False, Limits(cores=4), 4) == []
 
 
 def test_a_host_without_groups_gets_the_remedy(tmp_path: Path) -> None:
