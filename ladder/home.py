@@ -45,7 +45,8 @@ class AccountPage:
 
     credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
     deadlines: the user's personal deadlines. released_at: when grades were last released, as Unix time; None if never.
-    may_change_team: whether the user may form or join another team, if users of the ladder form teams.
+    may_change_team: whether the user is no staff, and in no team or alone in one that they formed. Where ladder.toml
+    lets users form teams, they may then form or join one.
     """
 
     user: UserSummary

@@ -61,11 +61,6 @@ def evaluate_baseline(
     return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, evaluation)
 
 
-def failed_baseline_result(baseline: Baseline, reason: str) -> BaselineResult:
-    """Return the result of a baseline that couldn't be measured."""
-    return _make_result(baseline, reason)
-
-
 def _judge_lead(
     baseline: Baseline, version: store.Version, evaluation: Evaluation, opponent: store.Version | None
 ) -> BaselineResult:
@@ -74,17 +69,17 @@ def _judge_lead(
     The whole interval of the difference must be above 0.
     """
     if opponent is None:
-        return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
+        return make_baseline_result(baseline, f"{baseline.beats} doesn't play")
     if opponent.bot == version.bot:
-        return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
+        return make_baseline_result(baseline, f"this bot is {baseline.beats} itself")
     lead = evaluation.lead(version.id, opponent.id)
     if lead is None:
-        return failed_baseline_result(baseline, "no games yet")
+        return make_baseline_result(baseline, "no games yet")
     if lead.low is None:
-        return _make_result(baseline, "too few games for an interval", threshold=0.0, estimate=lead)
+        return make_baseline_result(baseline, "too few games for an interval", threshold=0.0, estimate=lead)
     direction = "ahead of" if lead.value > 0 else "behind"
     text = f"{abs(100 * lead.value):.1f} points {direction} {opponent.version_ref} ({format_interval(lead, to=' to ')})"
-    return _make_result(baseline, text, passed=lead.low > 0, threshold=0.0, estimate=lead)
+    return make_baseline_result(baseline, text, passed=lead.low > 0, threshold=0.0, estimate=lead)
 
 
 def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluation: Evaluation) -> BaselineResult:
@@ -98,13 +93,13 @@ def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluat
     text = f"{games_played} of {format_count(games, 'required game')}"
     threshold = baseline.max_fault_percent
     if threshold is None:
-        return _make_result(baseline, text, passed=has_enough)
+        return make_baseline_result(baseline, text, passed=has_enough)
     if not games_played:
-        return _make_result(baseline, text, threshold=threshold)
+        return make_baseline_result(baseline, text, threshold=threshold)
     games_with_fault = evaluation.faulty.get(version.id, 0)
     estimate = Estimate(games_with_fault / games_played, *win_rate_interval(games_with_fault, games_played))
     fault_percent = 100 * estimate.value
-    return _make_result(
+    return make_baseline_result(
         baseline,
         f"{text}, {fault_percent:.1f} % with a fault",
         passed=has_enough and fault_percent < threshold,
@@ -119,12 +114,14 @@ def _judge_win_rate(
     """Return the result of a baseline that requires an adjusted win rate of at least the threshold, in percent."""
     row = evaluation.row(version.id)
     if row is None or row.win_rate_adjusted is None:
-        return failed_baseline_result(baseline, "no games yet")
+        return make_baseline_result(baseline, "no games yet")
     estimate = row.win_rate_adjusted
     text = f"win rate {100 * estimate.value:.1f} %"
     if estimate.low is None or estimate.high is None:
-        return _make_result(baseline, f"{text}, too few games for an interval", threshold=threshold, estimate=estimate)
-    return _make_result(
+        return make_baseline_result(
+            baseline, f"{text}, too few games for an interval", threshold=threshold, estimate=estimate
+        )
+    return make_baseline_result(
         baseline,
         f"{text} ({format_interval(estimate, to=' to ')})",
         passed=100 * estimate.value >= threshold,
@@ -134,7 +131,7 @@ def _judge_win_rate(
     )
 
 
-def _make_result(
+def make_baseline_result(
     baseline: Baseline,
     explanation: str,
     *,
@@ -143,7 +140,7 @@ def _make_result(
     estimate: Estimate | None = None,
     inconclusive: bool = False,
 ) -> BaselineResult:
-    """Return a baseline's result. threshold: in percent. estimate: the measured rate, of 1.
+    """Return a baseline's result, by default not passed. threshold: in percent. estimate: the measured rate, of 1.
 
     Rates are rounded to six decimals of a percent, since further digits depend on the processor.
     """

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from arena.formatting import format_count
 from arena.rating import Estimate
 from ladder import store
-from ladder.grading.baselines import describe_baseline_result, evaluate_baseline, failed_baseline_result
+from ladder.grading.baselines import describe_baseline_result, evaluate_baseline, make_baseline_result
 from ladder.grading.finals import reveal_final_results
 from ladder.grading.gradebook import Grade, Grades
 from ladder.grading.grading_inputs import (
@@ -198,7 +198,7 @@ def _make_empty_grade(user_inputs: UserGradingInputs, inputs: GradingInputs) -> 
         points=0.0,
         win_rate_adjusted=None,
         games=0,
-        baselines=tuple(failed_baseline_result(baseline, "no version") for baseline in inputs.baselines),
+        baselines=tuple(make_baseline_result(baseline, "no version") for baseline in inputs.baselines),
         reason="; ".join(filter(None, (user_inputs.nothing, user_inputs.extended))),
         deadline_at=user_inputs.deadline_at,
         extended_until=user_inputs.extended_until,
