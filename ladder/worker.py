@@ -13,6 +13,7 @@ is checked again. All files are in a locked scratch folder, which the next check
 
 import errno
 import io
+import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -108,15 +109,13 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():
         cleanup_all_stale()
-    start = time.monotonic()
-    scratch: Path | None = None
+    start, temporary_folder = time.monotonic(), Path(tempfile.gettempdir())
     try:
-        with scratch_folder() as folder:
-            scratch = folder
-            check = _VersionCheck(job, folder.resolve()).run()
+        with scratch_folder() as scratch:
+            check = _VersionCheck(job, scratch.resolve()).run()
     except (bots.MissingProgramError, SandboxError, bots.ArchiveError, OSError) as error:
-        if is_disk_full(error, scratch or Path("/")):
-            raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from error
+        if is_disk_full(error, temporary_folder):
+            raise WorkerRejectedError(no_space_message(temporary_folder)) from error
         raise referee.ArenaError(str(error)) from error
     except OutOfSpaceError as error:
         raise WorkerRejectedError(str(error)) from error

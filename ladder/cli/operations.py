@@ -209,7 +209,8 @@ def run(
     Exit codes: 0 done, or stopped by the first signal; 1 this machine or the database failed; 2 wrong use; 130 stopped
     by the second signal.
     """
-    if (executor == "dask") != (scheduler is not None) and executor is not None:
+    is_on_cluster = scheduler is not None
+    if executor is not None and (executor == "dask") != is_on_cluster:
         usage_error(
             "--executor dask requires --scheduler ADDRESS, and --executor local excludes it.\nAdd or remove it."
         )
@@ -217,7 +218,7 @@ def run(
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log) as ladder:
         tls = _make_tls(scheduler, tls_ca, tls_cert, tls_key)
-        if scheduler is None:
+        if not is_on_cluster:
             require_sandbox(ladder)
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
             runner = LadderRunner(ladder, pool, matches, until)
@@ -227,7 +228,7 @@ def run(
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 _log_other_runners(runner, log)
                 has_signal = _stop_on_signal(runner)
-                progress = RunnerProgress(runner, log, is_alone=scheduler is None)
+                progress = RunnerProgress(runner, log, is_alone=not is_on_cluster)
                 try:
                     run_to_end(progress, runner_metrics, verbose, as_json, has_signal)
                     exit_code = 1 if progress.has_failed else 0

@@ -1,5 +1,6 @@
 """Tests of the check of a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
 
+import errno
 import io
 import os
 import pickle
@@ -15,7 +16,7 @@ from arena import bots
 from arena.checks import CheckStep, Severity
 from arena.limits import Limits
 from arena.referee import ArenaError, MatchSettings, Timing
-from arena.sandbox import SandboxChoice, programs_of
+from arena.sandbox import SandboxChoice, no_space_message, programs_of
 from arena.workers import WorkerRejectedError
 from ladder.worker import VersionCheckJob, VersionCheckResult, check_version
 from tests.cli_workspace import BOT, LOOK_SEED, SETTLE_S, Place
@@ -122,6 +123,18 @@ def failures(found: VersionCheckResult) -> list[CheckStep]:
 def failure(found: VersionCheckResult) -> CheckStep:
     (step,) = failures(found)
     return step
+
+
+def test_a_worker_without_space_for_its_folder_names_the_full_one(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, no_space_message(temporary))
+
+    job = job_of(write_bot(tmp_path, {"mybot.py": BOT}), references=())
+    monkeypatch.setattr("ladder.worker.scratch_folder", fail)
+    with pytest.raises(WorkerRejectedError, match=f"no space for temporary files in {temporary}:"):
+        check_version(job)
 
 
 @pytest.mark.parametrize("box", ["process", "bubblewrap"])
