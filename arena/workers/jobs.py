@@ -184,7 +184,7 @@ class _RunningJobs(Generic[Job, Result]):
     def end_job(
         self, future: Future[Result], failures: tuple[type[Exception], ...]
     ) -> JobCompleted[Job, Result] | JobFailed[Job]:
-        """Tell the source how a job has ended, and return the event.
+        """Report to the source how a job has ended, and return the event.
 
         Raises the call's exception if `failures` doesn't have its type.
         """
