@@ -53,7 +53,7 @@ def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, Ladd
     assert "The check is running." in page
     assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
     assert "<b>build</b> sh make" in web.get("/bots/ada", staff)
-    assert "<b>" not in web.get("/bots/ada", bob)
+    assert "<b>build</b>" not in web.get("/bots/ada", bob)
     assert "2  now   build" in place.run("ladder", "bot", web.folder, "ada").out
     assert process.stderr is not None
     assert any("build: sh make" in line for line in process.stderr)

@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from ladder.ladder import open_ladder
 from ladder.users import issue_secret
 from tests.cli_workspace import Place
+from tests.command import LIMIT_S
 from tests.ladder.ladders import cache
 
 
@@ -66,7 +67,7 @@ def serve_ladder(place: Place, folder: Path, *words: object, **environment: str)
         if process.poll() is None:
             process.terminate()
         if not process.stderr.closed:
-            process.communicate(timeout=60)
+            process.communicate(timeout=LIMIT_S)
 
 
 def wait_for(what: object, limit_s: float = 240) -> None:

@@ -16,6 +16,7 @@ from arena.referee import read_record, verify_record
 from ladder.ladder import open_ladder
 from ladder.store import find_session_record, list_session_matches
 from tests.cli_workspace import SETTLE_S, Place
+from tests.command import LIMIT_S
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
@@ -78,7 +79,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
     with serve_tables(place, folder) as site:
         ids = asyncio.run(play(site))
         for process in (site.table_server, site.served.process):
-            process.communicate(timeout=60)
+            process.communicate(timeout=LIMIT_S)
     place.wait(lambda: not place.processes(), SETTLE_S)
     with serve_tables(place, folder) as again:
         again.sessions |= site.sessions
