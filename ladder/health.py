@@ -47,18 +47,16 @@ class HealthMonitor:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.outdated: store.SchemaError | None = (
-            None  # another version has upgraded the database: this process has to end
-        )
+        self.outdated: store.SchemaError | None = None  # set if another version upgraded the database: end this process
         self._database = store.Database(
             ladder.database.url, 0, application=ladder.database.application, pooled=False, check=store.require_revision
         )
         self._liveness = {tables: store.LivenessCheck(time.monotonic) for tables in (False, True)}
         self._lock = threading.Lock()
-        self._last = LadderHealth()
+        self._last_health = LadderHealth()
         self._reading: Future[LadderHealth] | None = None
         self._started_at = 0.0  # of the reading, by the monotonic clock
-        self._answered = threading.Event()  # the database has, during this reading
+        self._has_answer = threading.Event()  # whether the database has answered during this reading
 
     def health(self) -> LadderHealth:
         """Return a reading of at most ANSWER_S, or the last one with the database's problem. Any thread may call this.
@@ -69,19 +67,19 @@ class HealthMonitor:
         with self._lock:
             if self._reading is None or (self._reading.done() and time.monotonic() - self._started_at > _FRESH_S):
                 self._reading, self._started_at = Future(), time.monotonic()
-                self._answered.clear()
+                self._has_answer.clear()
                 # A daemon: a database that stopped in the middle of an answer must not keep this process alive.
                 threading.Thread(target=self._read, args=(self._reading,), daemon=True).start()
             reading = self._reading
         problem = None
         try:
-            self._last = reading.result(ANSWER_S)
+            self._last_health = reading.result(ANSWER_S)
         except TimeoutError:
-            problem = None if self._answered.is_set() else "the database doesn't answer"
+            problem = None if self._has_answer.is_set() else "the database doesn't answer"
         except store.DatabaseError as error:
             problem = str(error)
             self.outdated = error if isinstance(error, store.SchemaError) else None
-        return self._last if problem is None else replace(self._last, problem=problem)
+        return self._last_health if problem is None else replace(self._last_health, problem=problem)
 
     def _read(self, reading: "Future[LadderHealth]") -> None:
         try:
@@ -91,7 +89,7 @@ class HealthMonitor:
 
     def _read_from(self, connection: Connection) -> LadderHealth:
         runners, servers = (self._count_live(connection, tables) for tables in (False, True))
-        self._answered.set()
+        self._has_answer.set()
         return LadderHealth(
             None, runners, servers, store.count_ladder(connection), *store.count_session_states(connection)
         )

@@ -35,8 +35,8 @@ SETTINGS_POLL_S = 2.0
 class LadderRunner:
     """A runner of a ladder with a pool of workers.
 
-    The constructor registers the runner in the database. Iterate over `events`: after `stop`, it ends when the running
-    tasks have ended.
+    The constructor registers the runner in the database, under a new `id`. Iterate over `events`: after `stop`, it ends
+    when the running tasks have ended.
 
     matches: the maximum number of matches, None for no limit. until: None, "idle" (until no check, challenge or final
     is pending) or "decided" (until the leader is close enough to the best). silent_s: the seconds without a heartbeat
@@ -52,15 +52,15 @@ class LadderRunner:
         silent_s: float = store.HEARTBEAT_TIMEOUT_S,
     ) -> None:
         self.ladder = ladder
-        self.runner = ladder.database.write(
+        self.id = ladder.database.write(
             lambda connection: store.register_runner(connection, pool.width(), ladder.clock())
         )
-        self.queue = tasks.TaskSource(ladder, self.runner, pool.width, matches)
+        self.queue = tasks.TaskSource(ladder, self.id, pool.width, matches)
         self.updater = StandingsUpdater(ladder)
         self._pool = pool
         self._settings_error = ""
         self._excluded: dict[str, str] = {}
-        self._watch = store.LivenessCheck(time.monotonic, silent_s)
+        self._liveness = store.LivenessCheck(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
         self._latest_time = ladder.database.read_with_retry(store.latest_timestamp)
@@ -91,7 +91,7 @@ class LadderRunner:
     def other_runners(self) -> list[str]:
         """Return the ids of the ladder's other live runners, shortened as in logs."""
         runners = self.ladder.database.read_with_retry(store.list_live_runners)
-        return [runner.id[:8] for runner in runners if runner.id != self.runner and not store.has_process_ended(runner)]
+        return [runner.id[:8] for runner in runners if runner.id != self.id and not store.has_process_ended(runner)]
 
     @property
     def width(self) -> int:
@@ -120,7 +120,7 @@ class LadderRunner:
             yield from self._update_standings(is_last=True)
         finally:
             with suppress(store.DatabaseError):  # then other runners find that this one has ended
-                self.ladder.database.write(lambda connection: store.end_runner(connection, self.runner))
+                self.ladder.database.write(lambda connection: store.end_runner(connection, self.id))
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
@@ -191,9 +191,7 @@ class LadderRunner:
     def _save_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
         """Store the steps of a running check, so that pages show them."""
         now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
-        self.ladder.database.write(
-            lambda connection: store.save_check_steps(connection, version, self.runner, rows, now)
-        )
+        self.ladder.database.write(lambda connection: store.save_check_steps(connection, version, self.id, rows, now))
 
     def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[runner_events.RunnerUpdate]:
         """Store a check's result; an accepted version becomes active unless its bot has a newer decision.
@@ -236,9 +234,9 @@ class LadderRunner:
 
     def _record_heartbeat(self, connection: Connection) -> None:
         """Record the heartbeat, as that of a new runner if others ended this one, and end the dead runners."""
-        if not store.record_heartbeat(connection, self.runner, self._pool.width()):
-            store.register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
-        for dead_runner in self._watch.find_dead(store.list_live_runners(connection), self.runner):
+        if not store.record_heartbeat(connection, self.id, self._pool.width()):
+            store.register_runner(connection, self._pool.width(), self.ladder.clock(), self.id)
+        for dead_runner in self._liveness.find_dead(store.list_live_runners(connection), self.id):
             store.end_runner(connection, dead_runner, self.ladder.clock())
         store.release_ended(connection)
 

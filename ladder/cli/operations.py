@@ -222,7 +222,7 @@ def run(
             require_sandbox(ladder)
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
             runner = LadderRunner(ladder, pool, matches, until)
-            log.runner = runner.runner[:8]
+            log.runner = runner.id[:8]
             runner_metrics = RunnerMetrics(runner)
             with nullcontext() if metrics is None else serve_metrics(runner_metrics.registry, metrics) as url:
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")

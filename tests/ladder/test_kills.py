@@ -159,7 +159,7 @@ def test_another_runner_plays_the_matches_of_a_killed_one(place: Place, url: str
             assert time.monotonic() < deadline, "what the first had isn't played"
             held = {row.id: row.runner for row in ladder.database.read_with_retry(lambda it: it.execute(leased).all())}
             if not had and len(set(held.values())) == 2:
-                had = {match for match, runner in held.items() if runner != second.runner}
+                had = {match for match, runner in held.items() if runner != second.id}
                 first.kill()
                 place.end(first)
                 deadline = time.monotonic() + SILENT_S * 0.7
