@@ -37,21 +37,21 @@ _ELIMINATIONS = frozenset((Exiled, Forfeited))
 
 
 def list_chance_outcomes(
-    before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
+    state: State, answers: Sequence[MoveOrForfeit], next_state: State, events: Sequence[Event]
 ) -> list[str]:
     """Return the chance outcomes of one step, in notation; the arguments are those and the results of `apply_moves`."""
     outcomes = []
-    hands = list(before.hands)
+    hands = list(state.hands)
     for event in events:
         if type(event) in _MOVE_CARDS:
             drawn = _apply_to_hands(event, hands, answers)
             if drawn is not None:
                 outcomes.append(_outcome_word("draw", drawn))
-    phase = after.board.phase
+    phase = next_state.board.phase
     if isinstance(phase, Exchanging):
-        outcomes.append(_outcome_word("draw", after.drawn))
-    elif isinstance(phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
-        outcomes.append(_outcome_word("look", (after.seen,)))
+        outcomes.append(_outcome_word("draw", next_state.drawn))
+    elif isinstance(phase, Examining) and next_state.seen is not None and not isinstance(answers[0], Reveal):
+        outcomes.append(_outcome_word("look", (next_state.seen,)))
     return outcomes
 
 
@@ -115,15 +115,17 @@ class GameRecorder:
         """Return the statements of the step that isn't recorded yet; they precede its other events."""
         return list_statements(self.statements, len(self._move_seats))
 
-    def add_step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
+    def add_step(
+        self, state: State, answers: Sequence[MoveOrForfeit], next_state: State, events: Sequence[Event]
+    ) -> None:
         """Record one step; the arguments are those and the results of `apply_moves`."""
         if not self._move_seats:
-            self._start_payload = _start_payload(before)
-        self._move_seats += before.board.phase.asked
+            self._start_payload = _start_payload(state)
+        self._move_seats += state.board.phase.asked
         for event in events:
             if type(event) in _ELIMINATIONS:
-                self._eliminated.append((event.seat, before.board.turn))
-        self._draws += list_chance_outcomes(before, answers, after, events)
+                self._eliminated.append((event.seat, state.board.turn))
+        self._draws += list_chance_outcomes(state, answers, next_state, events)
         self.feed.add(events)
 
     def make_record(self, state: State) -> GameRecord:

@@ -78,12 +78,12 @@ class DockerSandbox(Sandbox):
         """Start a program in a new container with a control group of its own. Raises ProgramError, SandboxError."""
         if not program.argv:
             raise ProgramError("the command is empty")
-        words = command_inside(program)
-        wrapped = command_inside(replace(program, argv=program.wrapped_command)) if program.wrapped_command else words
+        argv = command_inside(program)
+        wrapped = command_inside(replace(program, argv=program.wrapped_command)) if program.wrapped_command else argv
         config = ContainerConfig(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
         group = self._groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
         try:
-            container = Container(self._engine, config, program, words, self._scratch, group)
+            container = Container(self._engine, config, program, argv, self._scratch, group)
         except BaseException:
             group.remove()
             raise

@@ -60,35 +60,40 @@ SIGNALLED = 128  # a shell adds this to the number of the signal that ended a pr
 LAST_SIGNAL = 64  # SIGRTMAX
 
 
-def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
-    """Return the shell script that becomes the program; `words` is its command in the container.
+def start_script(program: Program, argv: Sequence[str], limits: Limits) -> str:
+    """Return the shell script that becomes the program; `argv` is its command in the container.
 
     Raises ProgramError for a command or folder that a script can't contain: NUL, lone surrogates, too many bytes.
     """
     lines = [f"cd {shlex.quote(cwd_inside(program))} 2>/dev/null || {{ echo cwd >&3; exit 127; }}"]
     lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
-    if words[0] == "java":
+    if argv[0] == "java":
         lines.append(f"export {JAVA_OPTIONS}=-XX:MaxRAM={limits.memory_mb}m")
-    command = shlex.quote(words[0])
-    lines.append(f"command -v {command} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
+    quoted_command = shlex.quote(argv[0])
+    lines.append(f"command -v {quoted_command} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
     lines.append("echo go >&3")
-    lines.append(f"exec {' '.join(map(shlex.quote, words))} 3>&-")
+    lines.append(f"exec {' '.join(map(shlex.quote, argv))} 3>&-")
     script = "\n".join(lines) + "\n"
-    if "\0" in script:
-        raise ProgramError(f"{words[0]!r}: its command or folder holds a NUL byte")
-    try:
-        size = len(os.fsencode(script))
-    except UnicodeEncodeError as problem:  # half of a surrogate pair, as JSON can write it
-        raise ProgramError(f"{words[0]!r}: its command or folder is no text") from problem
-    if size > SCRIPT_BYTES:
-        raise ProgramError(f"{words[0]!r:.80}: its command is over {SCRIPT_BYTES} bytes long")
+    _require_scriptable(script, argv[0])
     return script
 
 
-def find_start_problem(word: str, program: Program, words: Sequence[str], image: str) -> ProgramError | None:
+def _require_scriptable(script: str, command: str) -> None:
+    """Raise ProgramError for a start script that a shell can't read. command: the first word of the program's."""
+    if "\0" in script:
+        raise ProgramError(f"{command!r}: its command or folder holds a NUL byte")
+    try:
+        size = len(os.fsencode(script))
+    except UnicodeEncodeError as problem:  # half of a surrogate pair, as JSON can write it
+        raise ProgramError(f"{command!r}: its command or folder is no text") from problem
+    if size > SCRIPT_BYTES:
+        raise ProgramError(f"{command!r:.80}: its command is over {SCRIPT_BYTES} bytes long")
+
+
+def find_start_problem(word: str, command: str, image: str) -> ProgramError | None:
     """Return the program's error that `word`, a report of the start script, stands for; None for another report."""
     if word == "missing":
-        return ProgramError(f"{words[0]}: no such program in the image {image}")
+        return ProgramError(f"{command}: no such program in the image {image}")
     if word == "cwd":
         return ProgramError("its working folder can't be entered")
     return None
@@ -128,13 +133,13 @@ class Container:
         engine: Engine,
         config: ContainerConfig,
         program: Program,
-        words: Sequence[str],
+        argv: Sequence[str],
         scratch: Path,
         group: Cgroup,
     ) -> None:
         """Create and start the container, move it into the control group, and start the program.
 
-        words: the program's command in the container. Raises ProgramError or SandboxError; then only the group
+        argv: the program's command in the container. Raises ProgramError or SandboxError; then only the group
         remains.
         """
         self.engine = engine
@@ -145,10 +150,10 @@ class Container:
         self.stdin = self.stdout = self.stderr = self.status = self.pidfd = -1
         self.outages = engine.events.outages
         self._program = program
-        self._words = words
+        self._argv = argv
         self._unread_status = b""  # output of the shells that `_read_word` hasn't returned yet
         self._removed = False
-        script = start_script(program, words, config.limits)
+        script = start_script(program, argv, config.limits)
         self.folder = _new_folder(scratch)
         try:
             self._prepare_folder(script)
@@ -217,7 +222,7 @@ class Container:
         """Open the program's standard input, and wait until the second shell becomes the program."""
         self.stdin = self._open_in()
         word = self._read_word()
-        if problem := find_start_problem(word, self._program, self._words, self.config.image):
+        if problem := find_start_problem(word, self._argv[0], self.config.image):
             raise problem
         if word != "go":
             raise SandboxError(f"a container of {self.config.image} can't start a program: it wrote {word!r}")
