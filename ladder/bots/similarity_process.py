@@ -49,9 +49,8 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
         (first_owner, _, first_text), (second_owner, _, second_text) = programs[first], programs[second]
         if first_owner == second_owner:
             continue
-        first_shared, second_shared = (
-            _count_shared_chars(prints[i], prints[j]) for i, j in ((first, second), (second, first))
-        )
+        first_shared = _count_shared_chars(prints[first], prints[second])
+        second_shared = _count_shared_chars(prints[second], prints[first])
         min_chars = 1 if first_text == second_text else MIN_COMMON_CHARS
         if min(first_shared, second_shared) >= min_chars:
             first_percent = 100 * first_shared / count_covered_chars(prints[first][1])

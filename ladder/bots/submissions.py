@@ -79,15 +79,13 @@ def submit_bot(
     LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
     """
     settings = ladder.settings
-    bot_name = name
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
-        if uses_pseudonym and not name:
-            bot_name = _get_only_bot_name(connection, login)
+        bot_name = _get_only_bot_name(connection, login) if uses_pseudonym and not name else name
     require_past(received_at, ladder.clock())
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
-    stored_name = bot_name and normalize_bot_name(bot_name)
-    submission = Submission(login, stored_name, bundle, submitted_by or login, received_at)
+    normalized_name = normalize_bot_name(bot_name) if bot_name else None
+    submission = Submission(login, normalized_name, bundle, submitted_by or login, received_at)
     now = ladder.clock()
     return ladder.database.write(lambda connection: _store_submission(connection, settings, submission, now))
 
