@@ -26,7 +26,7 @@ class ServerUnreachableError(Exception):
 
 
 class ServerRefusedError(Exception):
-    """The server refused a request. status: HTTP's; retry_after_s: when to try again, None if the server names none."""
+    """The server refused a request. status: HTTP's; retry_after_s: below 10,000, None if the server names no such."""
 
     def __init__(self, status: int, reason: str, retry_after_s: int | None = None) -> None:
         super().__init__(reason)
@@ -53,6 +53,8 @@ class LadderClient:
         server = urlsplit(url)
         if server.scheme not in ("http", "https") or not server.hostname:
             raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
+        if not _has_valid_port(server):
+            raise ValueError(f"{escape_control(url)} isn't a server's address: a port is a number from 0 to 65535")
         self.url = f"{server.scheme}://{server.netloc}"
         self.token = token
         self.readable = server.scheme == "http" and not is_loopback(server.hostname)
@@ -98,7 +100,8 @@ class LadderClient:
                 location = escape_control(problem.headers.get("Location", ""))
                 reason = f"{self.url} redirects to {location}: use that address"
         retry_after = problem.headers.get("Retry-After", "")
-        return ServerRefusedError(problem.code, reason, int(retry_after) if retry_after.isdecimal() else None)
+        is_duration = re.fullmatch("[0-9]{1,4}", retry_after) is not None  # else a date, or longer than anyone waits
+        return ServerRefusedError(problem.code, reason, int(retry_after) if is_duration else None)
 
 
 def _describe(reason: str | BaseException) -> str:
@@ -122,7 +125,7 @@ def open_client(url: str, file: Path) -> LadderClient:
 
 def token_file(file: Path | None) -> Path:
     """Return the given file, else $ARENA_TOKEN_FILE, else ~/.config/arena/token."""
-    return file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
+    return file or Path(os.path.expanduser(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token"))
 
 
 def read_token(file: Path, url: str) -> str:
@@ -141,6 +144,13 @@ def read_token(file: Path, url: str) -> str:
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         print_note(f"other users of this machine can read your token: chmod 600 {file}")
     return token
+
+
+def _has_valid_port(server: SplitResult) -> bool:
+    try:
+        return server.port is None or server.port >= 0
+    except ValueError:
+        return False
 
 
 def _find_proxy(server: SplitResult) -> tuple[str | None, str]:

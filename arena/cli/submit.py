@@ -184,7 +184,7 @@ def _upload(server: LadderClient, file: IO[bytes], size: int, file_name: str, na
 
 
 def _form_part(boundary: str, parameters: str) -> bytes:
-    return f"--{boundary}\r\nContent-Disposition: form-data; {parameters}".encode()
+    return f"--{boundary}\r\nContent-Disposition: form-data; {parameters}".encode(errors="replace")
 
 
 def _form_pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:

@@ -118,8 +118,8 @@ class MatchReporter:
     def take(self, line: str) -> Iterator[str]:
         """Process a line to the program; yield texts to print.
 
-        Raises ValueError, LookupError, TypeError, AttributeError or RecursionError for a line that isn't of the
-        protocol.
+        Raises ArithmeticError, AttributeError, LookupError, RecursionError, TypeError or ValueError for a line that
+        isn't of the protocol.
         """
         message: dict[str, Any] = json.loads(line)
         match message["type"]:
@@ -147,7 +147,7 @@ class MatchReporter:
     def _read_hello(self, message: dict[str, Any]) -> str:
         """Take the match's number of games and its time limits; return the match in words."""
         match, limits = message["match"], message["limits"]
-        self.total_games = match["games"]
+        self.total_games = int(match["games"])
         self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
         clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
         rules = message["ruleset"]["name"]
@@ -381,7 +381,7 @@ class _ConnectedProgram:
             self._reply = b""
             try:
                 texts = tuple(self.reporter.take(line))
-            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
                 raise ConnectError(f"{self._seat.called} sent a line that isn't part of the protocol") from None
             for text in texts:
                 self._say(text)

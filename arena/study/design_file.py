@@ -1,5 +1,6 @@
 """Read the file of a study, in TOML. Paths in it are relative to its folder."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -89,4 +90,4 @@ def _absolute_rules(name_or_path: str, folder: Path) -> str:
 def _absolute(argument: str, folder: Path) -> str:
     """Return a bot's argument, `BOT` or `name=BOT`, with an absolute path unless it is a sample."""
     name, sign, path = argument.rpartition("=")
-    return argument if path.startswith("sample:") else f"{name}{sign}{folder / Path(path).expanduser()}"
+    return argument if path.startswith("sample:") else f"{name}{sign}{folder / os.path.expanduser(path)}"

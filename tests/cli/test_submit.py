@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import socket
 import threading
@@ -120,6 +121,7 @@ def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderSer
 def test_errors_have_one_or_two_lines(place: Place) -> None:
     folder = ladder_in(place)
     bot, large = place.bot("x.py"), place.folder / "large.bin"
+    latin1_bot = place.bot(os.fsdecode(b"b\xf6t.py"))
     large.write_bytes(bytes(17 << 20))
     with serve_ladder(place, folder, "--no-runner") as server:
         file, reads = token(place, folder), place.folder / "reads"
@@ -131,6 +133,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
             ((server.url, large, "--token-file", file), 2, "the limit is 16 MB"),
             ((server.url, bot, "--token-file", file, "--name", "a@b"), 2, "Give the bot another name"),
             ((server.url, bot, "--token-file", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
+            ((server.url, latin1_bot, "--token-file", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
         ):
             ran = place.call("submit", *words)
             assert (ran.code, output in ran.err) == (code, True), ran
@@ -185,6 +188,7 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
         (404, b"<html>", {}, 2, "isn't a ladder server, or its proxy fails: status 404"),
         (302, b"", {"Location": "https://elsewhere.example/"}, 2, "redirects to https://elsewhere.example/"),
         (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
+        (503, b'{"error": "We are busy."}', {"Retry_After": "9" * 5000}, 1, "We are busy."),
         (502, b"<html>", {}, 1, "isn't a ladder server, or its proxy fails: status 502"),
     ):
         with serve_answers(status, body, **headers) as url:  # type: ignore[arg-type]

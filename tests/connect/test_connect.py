@@ -1,5 +1,6 @@
 """`arena connect`: a program of this machine at a table of a real server."""
 
+import json
 import os
 import re
 import signal
@@ -118,6 +119,7 @@ def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, progr
     ("url", "token", "code", "said"),
     [
         ("nonsense", "secret1", 2, "isn't a server's address"),
+        ("http://127.0.0.1:65536/program", "secret1", 2, "a port is a number from 0 to 65535"),
         ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
         ("{url}/nothing", "secret1", 1, "the server rejected the token"),
         ("{url}/program", "wrong", 1, "the table rejected the token"),
@@ -254,7 +256,24 @@ def test_this_machine_is_reached_without_the_proxy_of_the_environment(files: Pat
     assert code == 0, err
 
 
-@pytest.mark.parametrize("line", ["[1]", "{}", "null", '{"type":"hello","match":[]}', "[" * 100_000])
+def make_hello(games: object, limit_ms: int) -> str:
+    match, limits = {"games": games, "seats": 2, "your_handle": "A"}, {"limit_ms": limit_ms, "bank_ms": 0}
+    hello = {"type": "hello", "match": match, "limits": limits, "ruleset": {"name": "coup"}}
+    return json.dumps(hello, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1]",
+        "{}",
+        "null",
+        '{"type":"hello","match":[]}',
+        "[" * 100_000,
+        make_hello("many", 500),
+        make_hello(12, 10**400),
+    ],
+)
 def test_a_server_that_does_not_speak_the_protocol_is_reported(files: Path, line: str) -> None:
     with serve(lambda socket: socket.send(line), "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -77,6 +77,7 @@ def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
         (MIXED.replace("turtle =", "tortoise ="), "conditions.talk.players: no player is called tortoise"),
         (ANCHORS.replace("seats = 4", "seats = 5"), "5 seats need at least 4 anchors, not 3"),
         (MIXED.replace('"coup"', '"classroom"').replace("seats = 4", "seats = 2"), "conditions.quiet: "),
+        (MIXED.replace("sample:honest", "~no-such-user/bot", 1), "~no-such-user/bot"),
     ],
 )
 def test_an_impossible_study_is_refused(text: str, problem: str, tmp_path: Path) -> None:
