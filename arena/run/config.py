@@ -105,7 +105,9 @@ class RunConfig:
             values["bots"] = tuple(Bot.from_json(bot) for bot in config["bots"])
             run_config = cls(**values)
             run_config.plan()
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            if not isinstance(run_config.seed, int | None):
+                raise TypeError(f"seed {run_config.seed!r}")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
         return run_config
 

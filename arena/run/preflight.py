@@ -165,8 +165,8 @@ def preflight_all(
     """Test-start all bots of a run but its language models, and return the ones that can't play, in order.
 
     `on_mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
-    those of a match, but at least two seconds for a request, since all bots run at the same time. Raises SandboxError
-    or OSError if this machine fails.
+    those of a match, but at least two seconds for a request, since all bots run at the same time. If they allow over
+    twelve seconds, a bot that takes them isn't checked further. Raises SandboxError or OSError if this machine fails.
     """
     timing = config.settings.timing
     allowed_s = max(_SHORT_S, (timing.limit_ms + timing.bank_ms) / 1000)

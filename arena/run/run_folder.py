@@ -288,7 +288,7 @@ class RunFolder:
             )
 
     def restore(self) -> None:
-        """Delete incomplete files, and read the matches that earlier sessions stored, in match order.
+        """Delete incomplete records and fault samples, and read the matches that are stored, in match order.
 
         results.jsonl then contains all matches before the first missing one, so that `save` can continue it in order.
         Raises FolderError if a record is incomplete, OSError if results.jsonl can't be written.
@@ -310,7 +310,8 @@ class RunFolder:
     def save(self, played: PlayedMatch) -> None:
         """Store a match, unless it is already stored.
 
-        Raises OSError, without storing the match, if writing fails, FolderError if a file of the folder is invalid.
+        Raises OSError if writing fails, FolderError if a file of the folder is invalid; the match is stored even then
+        if its record is complete.
         """
         if self.record(played.match).exists():
             self._read_new_records()

@@ -120,13 +120,22 @@ class Progress:
         return self._standings.standings()
 
     def _count_new_matches(self) -> None:
-        """Count the newly stored matches; count all of them again if Ctrl-C interrupted the counting of one."""
+        """Count the newly stored matches; count all of them again if Ctrl-C interrupted the counting of one.
+
+        Raises FolderError for a match of other bots, as of a record that was copied from another run.
+        """
         stored_matches = self._store.list_matches()
         if self._counting != self._counted:
             self._standings, self._counting, self._counted = StandingsCounter(self._bots), 0, 0
         while self._counted < len(stored_matches):
             self._counting = self._counted + 1
-            self._standings.add(self._store.results(stored_matches[self._counted]))
+            match = stored_matches[self._counted]
+            try:
+                self._standings.add(self._store.results(match))
+            except KeyError as bot:
+                raise FolderError(
+                    f"match {match} has the bot {bot}, but the run hasn't: remove its record, and --resume plays it"
+                ) from None
             self._counted += 1
 
 
@@ -214,8 +223,8 @@ class Run:
     ) -> Generator[PoolEvent, None, None]:
         """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`.
 
-        pauses_s: before each further attempt at a match; after as many, the match is abandoned. play: plays a match in
-        a worker, and may raise PausedError, which ends the session and is raised again.
+        pauses_s: after a match's first, second, ... failed attempt; see `RetryingJobs`. play: plays a match in a
+        worker, and may raise PausedError, which ends the session and is raised again.
         """
         abandoned_in_row = 0
         checked_at = self._clock()
@@ -326,7 +335,7 @@ class FinalPlan:
         return replace(first_plan, tables=tuple(PlannedMatch(match, bots) for match, bots in enumerate(tables)))
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of a match, by its index in the plan. `bots`: indices in `versions`."""
+        """Return the spec of a queued match, by its index in the plan. `bots`: indices in `versions`."""
         key = derive_key(self.key, f"match|{match}")
         version_refs = tuple(self.versions[bot][0] for bot in bots)
         orders = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
@@ -363,7 +372,7 @@ class FinalPlan:
             final = cls(**arguments)
             if len(final.matches) != final.plan().matches:
                 raise ValueError(f"{len(final.matches)} matches")
-        except (AttributeError, LookupError, TypeError, ValueError) as problem:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
             raise FolderError(f"final.json was changed: {problem!r}") from None
         return final
 

@@ -88,7 +88,15 @@ class _Folder:
         try:
             self.plan = self._load_plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
-        except (AttributeError, FolderError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        except (
+            ArithmeticError,
+            AttributeError,
+            FolderError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as problem:
             raise RecordFileError(f"{path} can't be verified: {problem}") from None
         except OSError as problem:
             raise RecordFileError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None

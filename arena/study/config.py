@@ -97,7 +97,12 @@ class StudyConfig(RunConfig):
                 for condition in config["conditions"]
             )
             names = {field: tuple(config[field]) for field in ("players", "anchors")}
-        except (KeyError, TypeError, ValueError) as problem:
+            known_bots = range(len(config["bots"]))
+            if not all(bot in known_bots for condition in conditions for bot in condition.bots):
+                raise ValueError("a condition has an unknown bot")
+            if config["match_games"] != config["seats"]:
+                raise ValueError(f"match_games {config['match_games']!r}")
+        except (AttributeError, LookupError, TypeError, ValueError) as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new study") from None
         return super().from_json({**config, "conditions": conditions, **names})
 

@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 from arena.cli import cli
+from arena.referee import read_record, write_record
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.command import completed
@@ -245,6 +247,7 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
         lambda config: json.dumps({**config, "run": 4}),
         "version 4, but this arena reads version 8",
     ),
+    "has a seed that is no number": (lambda config: json.dumps({**config, "seed": [1]}), "was changed"),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
         "was changed",
@@ -293,10 +296,15 @@ def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, finishe
 def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, finished_run_copy: Path) -> None:
     before = (finished_run_copy / "results.jsonl").read_bytes()
     record = finished_run_copy / "records" / "000000.jsonl"
-    record.write_bytes(record.read_bytes()[:-100])
+    whole_record = record.read_bytes()
+    record.write_bytes(whole_record[:-100])
     refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove the file")
     record.write_bytes(b"\xff\n")
     refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove the file")
+    played = read_record(whole_record.decode())
+    bots = tuple(bot.replace("b", "other") for bot in played.header.bots)
+    record.write_text(write_record(replace(played, header=replace(played.header, bots=bots))))
+    refused(place.run("run", "--resume", "out"), "match 0 has the bot 'other', but the run hasn't: remove its record")
     record.unlink()
     assert place.run("run", "--resume", "out").code == 0
     assert (finished_run_copy / "results.jsonl").read_bytes() == before

@@ -5,6 +5,7 @@ write checksums and results.jsonl again.
 """
 
 import json
+import math
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -287,6 +288,14 @@ def test_differences_from_the_key_and_the_plan_are_reported(copies: Iterator[Pat
     assert words in "\n".join(output)
     assert len(output) <= 21
     assert all("\n" not in line and len(line) < 310 for line in output)
+
+
+@each("change", [{"ended": math.inf}, {"seats": 0}, {"seed": []}])
+def test_a_plan_with_impossible_values_is_refused(copies: Iterator[Path], change: dict[str, Any]) -> None:
+    folder = next(copies)
+    in_run(lambda run: run.update(change))(folder)
+    with pytest.raises(RecordFileError, match="can't be verified"):
+        verify_all(folder)
 
 
 @each("field", ["games", "match_games"])

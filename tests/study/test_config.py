@@ -9,6 +9,7 @@ import pytest
 from arena.bots import BotError, load_bots
 from arena.coup import KeyedRng, deal_game
 from arena.referee import MatchSettings
+from arena.run import FolderError
 from arena.sandbox import SandboxChoice, programs_of
 from arena.study import StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import read_study_file
@@ -58,6 +59,22 @@ def test_each_player_gets_each_seat_of_a_deal_equally_often_in_all_conditions(te
             found = {seen[deal, name, player, seat] for name in ("quiet", "talk") for seat in range(4)}
             assert found == {config.games_of_deal() // 4}
     assert plan.rounds * config.games_of_deal() >= 30
+
+
+@each(
+    "change",
+    [
+        {"seats": 0},
+        {"match_games": 8},
+        {"bots": []},
+        {"conditions": [{"name": "quiet", "rules": {"name": "coup"}, "bots": [99] * 5}]},
+        {"conditions": [{"name": "quiet", "rules": {"name": "coup"}, "bots": [0]}]},
+    ],
+)
+def test_a_changed_config_is_refused(change: dict[str, object], tmp_path: Path) -> None:
+    config = json.loads(json.dumps(make(tmp_path, MIXED).to_json()))
+    with pytest.raises(FolderError, match="was changed"):
+        StudyConfig.from_json({**config, **change})
 
 
 def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
