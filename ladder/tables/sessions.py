@@ -414,7 +414,8 @@ def usual_seats(rules: Ruleset) -> int:
 
 
 def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
-    """Return this many of these names, at least one, at random; a name repeats only if there are too few."""
+    """Return this many of these names at random; a name repeats only if there are too few. There must be a name."""
+    assert names, "without a name this wouldn't end"
     bots: list[str] = []
     while len(bots) < total:
         bots += secrets.SystemRandom().sample(names, min(len(names), total - len(bots)))

@@ -1,13 +1,16 @@
 """Tests of table sessions without a server: permissions, seats, stored records, retention, and copies."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
+from arena.bots import BotCache
+from arena.sandbox import InProcessSandbox
+from arena.tables import SlotChange
 from ladder import tables
 from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
@@ -28,6 +31,7 @@ from ladder.store import (
     save_session_match,
     set_session_playing,
 )
+from ladder.tables.prepared_bots import PreparedBots, TableSandboxes
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
@@ -97,6 +101,16 @@ def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> 
     assert record(ladder, id, 1) == "1 games"
     store_record(ladder, id, 2, 1, False)  # on its way while the table ended
     assert record(ladder, id, 2) == "1 games"
+
+
+def test_no_bot_is_drawn_where_none_may_play(ladder: Ladder, tmp_path: Path) -> None:
+    for name in ("one", "two", "ada", "bob"):
+        disable_bot(ladder, name, "staff", "a pause")
+    id = tables.open_session(ladder, tables.OpenTableRequest(has_own_seat=True, user_seats=1), "ada").session.id
+    bots = PreparedBots(ladder, BotCache(tmp_path), tmp_path)
+    boxes = TableSandboxes({}, InProcessSandbox({}), ExitStack())
+    with pytest.raises(LadderError, match="no bots"):
+        bots.apply_change(get(ladder, id), boxes, SlotChange(remove=(1,), draw=1, start=True))
 
 
 def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
