@@ -368,7 +368,7 @@ def _reveal(
         )
     store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
     store.reveal_final(connection, final.id, champion)
-    return replace(final, revealed=True)
+    return replace(final, revealed=True, champion=champion)
 
 
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:
@@ -492,8 +492,10 @@ def _plan_tables(
 ) -> tuple[FinalPlan, list[Sequence[int]]]:
     """Return the plan of a final and, for each table, the indices of its versions.
 
-    Raises LadderError if no table can be filled without two bots of one owner or team.
+    Raises LadderError without versions, or if no table can be filled without two bots of one owner or team.
     """
+    if not versions:
+        raise LadderError("no version counts for this final.\nWait for bots, or activate some.")
     planned = _make_plan(ladder, final, versions)
     try:
         return planned, [table.bots for table in planned.plan().tables]

@@ -117,6 +117,16 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
         ] == [("final", "teacher"), ("reveal", "teacher")]
 
 
+def test_a_final_without_versions_is_refused(ladder: Ladder) -> None:
+    for name in ("a", "b", "one", "two"):
+        disable_bot(ladder, name, "teacher", "a pause")
+    with pytest.raises(LadderError, match="no version counts"):
+        grading.create_final(ladder, "last", None, games=4, actor="teacher")
+    problem = grading.preview_final(ladder, "", 4).problem
+    assert problem is not None
+    assert problem.startswith("no version counts")
+
+
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     _, measured = grading.reveal_final_results(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.standings.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
