@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
@@ -344,9 +344,18 @@ def current_context(http: Request) -> RequestContext:
 
 
 def client_network(http: HTTPConnection) -> str:
-    """Return the client's address, for IPv6 its /64 network: one host may use all of it."""
+    """Return the client's address, for IPv6 its /64 network: one host may use all of it.
+
+    An IPv4 address in the form of IPv6 is that address. Another text, which a proxy may send, is returned as it is.
+    """
     host = http.client.host if http.client else ""
-    return str(ip_network(f"{host}/64", strict=False)) if ":" in host and "%" not in host else host
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 4 or address.scope_id is not None:  # of one link, whose hosts share the network
+        return host
+    return str(address.ipv4_mapped or ip_network((address.packed, 64), strict=False))
 
 
 @contextmanager
@@ -411,7 +420,7 @@ CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 
 def _reason(request: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
-    """Return the reason in a form. Raises HTTPError if it is empty."""
+    """Return the reason in a form. Raises HTTPError unless it is one printable line of 1 to 500 characters."""
     if not reason.strip() or not reason.isprintable() or len(reason) > 500:
         raise HTTPError(400, "Give a reason in one line of at most 500 characters.", request)
     return reason.strip()

@@ -479,7 +479,10 @@ def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
     state = stop_clock(web)
     while not state.limits.count_try("form", "2001:db8::/64"):
         pass
-    for host, status in (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400)):
+    hosts = (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400), ("no: address", 400))
+    while not state.limits.count_try("form", "192.0.2.1"):
+        pass
+    for host, status in (*hosts, ("::ffff:192.0.2.1", 429), ("::ffff:192.0.2.2", 400)):
         visitor = TestClient(web.client.app, base_url=URL, client=(host, 1))
         visitor.portal = web.client.portal
         assert visitor.post("/sign-in", data={}, headers={"Origin": URL}).status_code == status, host
