@@ -35,7 +35,7 @@ UNKNOWN = 4004  # the table doesn't know the secret
 PING_S = 20.0  # a proxy cuts sockets that are idle for a minute
 MAX_FRAME_BYTES = 70_000  # of a received frame: a line of the protocol, and space for escapes
 _MAX_FRAME_CHARS = 4_000  # of a received frame of a browser
-_MAX_REASON_CHARS = 30  # a close frame has space for 123 bytes
+_MAX_REASON_BYTES = 123  # of a close frame
 _MAX_FRAMES_PER_S = 40  # average, beyond a burst of _MAX_BURST_FRAMES
 _MAX_BURST_FRAMES = 200
 _SEND_TIMEOUT_S = 30.0  # for a frame to leave this machine
@@ -89,9 +89,10 @@ class WebChannel:
         return text if text is not None else bytes(message.get("bytes") or b"").decode("utf-8", "replace")
 
     async def close(self, code: int, reason: str) -> None:
-        """Close the socket."""
+        """Close the socket, with as much of the reason as a close frame has space for."""
+        fitting_reason = reason.encode("utf-8", "replace")[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
         with suppress(RuntimeError, WebSocketDisconnect):
-            await self._socket.close(code, reason)
+            await self._socket.close(code, fitting_reason)
 
 
 async def serve_client(
@@ -146,7 +147,7 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
                 case Superseded():
                     await channel.close(SUPERSEDED, "this seat is open in another tab or program")
                 case TableClosed():
-                    await channel.close(VOID if problem.void else OVER, str(problem)[:_MAX_REASON_CHARS])
+                    await channel.close(VOID if problem.void else OVER, str(problem))
                 case TimeoutError():
                     await channel.close(FLOOD, "the connection is too slow")
                 case BaseException():

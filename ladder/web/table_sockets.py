@@ -24,7 +24,6 @@ sockets_router = APIRouter(route_class=request_context.AuthorizedRoute)
 WATCH = 1012  # close code: the page connects again, as a spectator
 WITHDRAWN = 4003  # close code: the session, link or token was revoked
 TOO_MANY_TABS = "Too many tabs are open. Close some of them."
-MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
 MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even without events
 
 
@@ -90,7 +89,7 @@ async def _relay_socket(socket: WebSocket, access: TableAccess, port: int | None
     channel = WebChannel(socket)
     await channel.open()
     if access.session.status == CLOSED:
-        await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
+        await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}")
         return
     if port is None:
         await channel.close(UNREACHABLE, "the table server doesn't answer")

@@ -12,7 +12,7 @@ import pytest
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.client import ClientProtocol
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import Frame, Opcode
+from websockets.frames import Close, Frame, Opcode
 from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
@@ -121,6 +121,14 @@ def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read
     socket.receive = leave
     asyncio.run(tables.serve_program(tables.WebChannel(socket), table, "secret", None))
     assert table.detach.call_args.kwargs == {"has_left": True}
+
+
+def test_a_long_reason_fits_into_a_close_frame() -> None:
+    socket = Mock(WebSocket)
+    asyncio.run(tables.WebChannel(socket).close(4003, "you are suspended: " + "ä" * 200))
+    code, reason = socket.close.await_args.args
+    Frame(Opcode.CLOSE, Close(code, reason).serialize()).check()
+    assert reason == "you are suspended: " + "ä" * 52
 
 
 def test_garbage_and_floods_are_ordinary_faults() -> None:
