@@ -5,6 +5,7 @@ size, so memory use is constant. Files are in a scratch folder that is removed w
 if the server was killed."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from functools import partial
@@ -86,6 +87,7 @@ _MAX_FOLDER_DEPTH = 50
 _MAX_PATH_PART_BYTES = 255
 
 NO_FILE = "The form contains no file.\nSend a file, the files of a folder, or an archive as multipart/form-data."
+_WRONG_PATH = "The path of a file is outside of its folder or too long."
 STAFF_HAS_NO_BOTS = "Staff can't own bots.\nGive the owner's login in the field owner."
 
 
@@ -124,13 +126,15 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
 async def _submit_form(request: RequestContext, form: "_UploadedForm") -> bots.AcceptedSubmission:
     """Submit the files of a received form. For staff its fields name the owner and the time of receipt.
 
-    Raises HTTPError if staff names no owner, and the errors of `submit_bot`.
+    Raises HTTPError if staff names no owner, LadderError for an invalid time, and the errors of `submit_bot`.
     """
-    is_staff, login = request.viewer.staff, request.actor
-    owner, time = (form.get_field("owner"), form.get_field("at")) if is_staff else (login, "")
-    if not owner:
-        raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
-    received_at = parse_time(request.ladder.settings, time) if time else None
+    is_staff, owner, login = request.viewer.staff, request.actor, request.actor
+    received_at = None
+    if is_staff:
+        owner, time_text = form.get_field("owner"), form.get_field("at")
+        if not owner:
+            raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
+        received_at = parse_time(request.ladder.settings, time_text) if time_text else None
     submit = partial(bots.submit_bot, name=form.get_field("name") or None, received_at=received_at, submitted_by=login)
     async with request.state.readers:
         return await run_in_threadpool(submit, request.ladder, form.path, owner, uses_pseudonym=is_staff)
@@ -275,13 +279,17 @@ class _UploadedForm:
         is_inside = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
         is_short = len(parts) <= _MAX_FOLDER_DEPTH and max(map(len, parts)) <= _MAX_PATH_PART_BYTES
         if not (is_inside and is_short):
-            raise HTTPError(400, "The path of a file is outside of its folder or too long.", self._request)
+            raise HTTPError(400, _WRONG_PATH, self._request)
         try:
             path = self._folder.joinpath(*(part.decode() for part in parts))
             path.parent.mkdir(parents=True, exist_ok=True)
             self._open_file = path.open("xb")
         except (UnicodeDecodeError, FileExistsError, NotADirectoryError):
             raise HTTPError(400, "The name of a file occurs twice or isn't valid UTF-8.", self._request) from None
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:  # of all parts together
+                raise
+            raise HTTPError(400, _WRONG_PATH, self._request) from None
         self._paths.append(path)
 
     def _on_data(self, data: bytes, start: int, end: int) -> None:

@@ -76,6 +76,7 @@ REFUSED: dict[str, tuple[Files, str, int, str]] = {
     "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "outside of its folder"),
     "a path that is too deep": ([("a/" * 60 + "x", "x")], "", 400, "too long"),
     "a name that is too long": ([("a" * 300, "x")], "", 400, "too long"),
+    "a path that is too long": ([("/".join(["a" * 250] * 16) + "/" + "b" * 40, "x")], "", 400, "too long"),
     "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "occurs twice"),
     "a file that is a folder": ([("a", "x"), ("a/b", "y")], "", 400, "occurs twice"),
     "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the allowed 1 MB"),
