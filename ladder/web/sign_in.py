@@ -297,8 +297,10 @@ def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str 
 def _get_cookie_values(request: RequestContext, state: str, secret: str) -> dict[str, Any]:
     """Return the values of the cookie of this browser's sign-in. Raises HTTPError unless it is that of this `state`."""
     values = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
-    is_valid = values is not None and values["ends"] >= request.ladder.clock()
-    if values is None or not is_valid or not hmac.compare_digest(state.encode(), values["state"].encode()):
+    if values is None:
+        raise HTTPError(403, _STALE, request)
+    has_ended = values["ends"] < request.ladder.clock()
+    if has_ended or not hmac.compare_digest(state.encode(), values["state"].encode()):
         raise HTTPError(403, _STALE, request)
     return values
 
@@ -332,13 +334,13 @@ def _fetch_discovery(request: RequestContext, client: OAuth2Session, settings: O
     """Return the provider's discovery document. Raises HTTPError if it is unavailable or invalid."""
     issuer = settings.issuer.rstrip("/")
     try:
-        discovery: dict[str, Any] = _get_json(client, f"{issuer}/.well-known/openid-configuration")
+        discovery = _get_json(client, f"{issuer}/.well-known/openid-configuration")
         if str(discovery["issuer"]).rstrip("/") != issuer:
             raise ValueError("another's")
         for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if not str(discovery[key]).startswith(("https://", issuer)):
                 raise ValueError("not encrypted")
-    except (RequestException, ValueError, KeyError, TypeError):
+    except (RequestException, ValueError, KeyError):
         raise HTTPError(503, _AWAY, request, 60) from None
     return discovery
 
@@ -354,7 +356,8 @@ def _fetch_claims(
         discovery = _fetch_discovery(request, client, settings)
         try:
             token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=cookie_values["verifier"])
-            keys = KeySet.import_key_set(_get_json(client, discovery["jwks_uri"]))
+            jwks: Any = _get_json(client, discovery["jwks_uri"])
+            keys = KeySet.import_key_set(jwks)
             claims = jwt.decode(token["id_token"], keys, algorithms=_ALGORITHMS).claims
             _validate_claims(claims, str(discovery["issuer"]), settings.client_id, cookie_values["nonce"])
             return _add_userinfo(client, discovery, claims)
@@ -386,11 +389,17 @@ def _validate_claims(claims: dict[str, Any], issuer: str, client: str, nonce: st
     ).validate(claims)
 
 
-def _get_json(client: OAuth2Session, url: str, signed: bool = False) -> Any:
-    """Return the JSON at a URL of the provider. signed: with the token. Raises RequestException, or ValueError."""
+def _get_json(client: OAuth2Session, url: str, signed: bool = False) -> dict[str, Any]:
+    """Return the JSON object at a URL of the provider. signed: with the token.
+
+    Raises RequestException, also for another status than success, or ValueError if it is no object.
+    """
     response = client.get(url, withhold_token=not signed, timeout=PROVIDER_TIMEOUT_S, allow_redirects=False)
     response.raise_for_status()
-    return response.json()
+    content = response.json()
+    if not isinstance(content, dict):
+        raise ValueError("no object")
+    return content
 
 
 def _cookie_name(request: RequestContext) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -154,8 +154,11 @@ def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provid
 
 
 @contextmanager
-def verify_pkce(provider: str) -> Iterator[str]:
-    """Put a proxy in front of a provider that verifies PKCE as RFC 7636 says in 4.5 and 4.6: the mock ignores it."""
+def verify_pkce(provider: str, replaced: Mapping[str, bytes] = {}) -> Iterator[str]:  # noqa: B006  # it stays empty
+    """Put a proxy in front of a provider that verifies PKCE as RFC 7636 says in 4.5 and 4.6: the mock ignores it.
+
+    replaced: bodies to answer with instead of the provider's, by path.
+    """
     challenges: dict[str, str] = {}  # by the codes that were given for them
 
     class Handler(BaseHTTPRequestHandler):
@@ -179,7 +182,7 @@ def verify_pkce(provider: str) -> Iterator[str]:
                 self.command, provider + self.path, data=sent, headers=dict(self.headers), allow_redirects=False
             )
             kept = {name: answered.headers[name] for name in ("Content-Type", "Location") if name in answered.headers}
-            self.answer(answered.status_code, kept, answered.content)
+            self.answer(answered.status_code, kept, replaced.get(urlsplit(self.path).path, answered.content))
             return kept.get("Location", "")
 
         def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
@@ -213,6 +216,14 @@ def test_a_code_needs_the_verifier_of_its_sign_in(web: Pages, own: Term, provide
             came = visitor.get(back(to.replace(own_one, change(own_one)), "1"))
             assert (came.status_code, "Start again" in came.text) == (403, True)
             assert visitor.get("/account").status_code == 303
+
+
+def test_an_answer_of_the_provider_that_is_no_object_is_its_failure(web: Pages, own: Term, provider: str) -> None:
+    with verify_pkce(provider, {"/userinfo": b"[]"}) as looking:
+        use(own, looking)
+        visitor, to = sent(web)
+        came = visitor.get(back(to, "5"))
+        assert (came.status_code, "missing or invalid" in came.text) == (503, True)
 
 
 def test_an_expired_sign_in_is_restarted(web: Pages, own: Term, provider: str) -> None:
