@@ -10,6 +10,7 @@ import os
 import subprocess
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
@@ -26,6 +27,12 @@ _BUILD_SUFFIXES = {".so", ".exe"}  # left out: build output is for one machine
 _METADATA = {"METADATA", "entry_points.txt", "LICENSE"}
 _WHEEL = b"Wheel-Version: 1.0\nGenerator: coup-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of each file, so that equal files give equal archives
+
+
+@dataclass(frozen=True, slots=True)
+class _ZippedFile:
+    data: bytes
+    is_executable: bool = False
 
 
 @cache
@@ -76,31 +83,36 @@ def list_document_files() -> dict[str, Path]:
 
 @cache
 def wheel_name() -> str | None:
-    """Return the file name of the arena's wheel, None if the arena isn't installed."""
+    """Return the file name of the arena's wheel, None if the arena isn't installed or lacks the list of its files."""
     try:
-        return f"coup_arena-{distribution('coup-arena').version}-py3-none-any.whl"
+        arena = distribution("coup-arena")
     except PackageNotFoundError:
         return None
+    return None if arena.files is None else f"coup_arena-{arena.version}-py3-none-any.whl"
 
 
 @cache
 def build_wheel() -> bytes:
     """Return the arena's wheel as bytes: its packages, documents, sample bots and metadata.
 
-    Raises PackageNotFoundError if the arena isn't installed.
+    Call it only if there is a `wheel_name`.
     """
-    paths = _list_wheel_files()
-    contents = {name: (path.read_bytes(), bool(path.stat().st_mode & 0o100)) for name, path in paths.items()}
-    metadata_folder = ""
-    for file in distribution("coup-arena").files or ():
-        if file.parts[0].endswith(".dist-info") and file.name in _METADATA:
-            metadata_folder = file.parts[0]
-            contents[str(file)] = (file.read_binary(), False)
-    contents[f"{metadata_folder}/WHEEL"] = (_WHEEL, False)
-    rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, (data, _) in sorted(contents.items())]
+    arena = distribution("coup-arena")
+    assert arena.files is not None, "without them the wheel has no name"
+    metadata_folder = f"coup_arena-{arena.version}.dist-info"
+    contents = {name: _read_file(path) for name, path in _list_wheel_files().items()}
+    for file in arena.files:
+        if file.parts[0] == metadata_folder and file.name in _METADATA:
+            contents[str(file)] = _ZippedFile(file.read_binary())
+    contents[f"{metadata_folder}/WHEEL"] = _ZippedFile(_WHEEL)
+    rows = [f"{name},sha256={_digest(file.data)},{len(file.data)}\n" for name, file in sorted(contents.items())]
     record = f"{metadata_folder}/RECORD"
-    contents[record] = ("".join([*rows, f"{record},,\n"]).encode(), False)
+    contents[record] = _ZippedFile("".join([*rows, f"{record},,\n"]).encode())
     return _make_zip(contents)
+
+
+def _read_file(path: Path) -> _ZippedFile:
+    return _ZippedFile(path.read_bytes(), is_executable=bool(path.stat().st_mode & 0o100))
 
 
 def _list_wheel_files() -> dict[str, Path]:
@@ -123,19 +135,19 @@ def build_starter_zip(language: str) -> bytes:
     with scratch_folder() as folder:
         bot_folder = new_bot(folder / "mybot", language).folder
         files_by_name = _list_files(bot_folder)
-        return _make_zip({f"mybot/{name}": (path.read_bytes(), False) for name, path in files_by_name.items()})
+        return _make_zip({f"mybot/{name}": _ZippedFile(path.read_bytes()) for name, path in files_by_name.items()})
 
 
 def _digest(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
-def _make_zip(contents: Mapping[str, tuple[bytes, bool]]) -> bytes:
-    """Return a zip archive, as bytes, of files by name: (contents, whether the file is executable)."""
+def _make_zip(contents: Mapping[str, _ZippedFile]) -> bytes:
+    """Return a zip archive, as bytes, of files by name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (data, is_executable) in sorted(contents.items()):
+        for name, file in sorted(contents.items()):
             entry = zipfile.ZipInfo(name, _FIXED_TIME)
-            entry.external_attr = (0o100755 if is_executable else 0o100644) << 16
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+            entry.external_attr = (0o100755 if file.is_executable else 0o100644) << 16
+            archive.writestr(entry, file.data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
