@@ -15,7 +15,6 @@ from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
 from arena.sandbox import Program, Sandbox, SandboxError, make_sandbox, programs_of, remove_tree
 from ladder import store
 from ladder.ladder import Ladder, get_accepted_version
-from ladder.settings import LadderError
 from ladder.tables.sessions import change_slots, draw_bots, list_table_bots, unplayable_reason
 from ladder.tasks import make_portable_bot
 
@@ -125,8 +124,6 @@ class PreparedBots:
         if not total:
             return ()
         names = [bot.name for bot in list_table_bots(self._ladder)]
-        if not names:
-            raise LadderError("the ladder has no bots to play with.\nWait for bots, or invite other players.")
         seated = {slot.version_ref for slot in session.slots}
         return draw_bots([name for name in names if name not in seated] or names, total)
 

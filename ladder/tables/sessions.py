@@ -364,10 +364,7 @@ def _make_quick_request(ladder: Ladder, invites: bool) -> OpenTableRequest:
     opponents = usual_seats(ladder.play.settings.rules) - 1
     if invites:
         return OpenTableRequest(user_seats=opponents, starts_itself=False, move_time_s=_INVITED_MOVE_S)
-    bots = [bot.name for bot in list_table_bots(ladder)]
-    if not bots:
-        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
-    return OpenTableRequest(bots=draw_bots(bots, opponents))
+    return OpenTableRequest(bots=draw_bots([bot.name for bot in list_table_bots(ladder)], opponents))
 
 
 def _has_seat(session: store.TableSession, login: str | None) -> bool:
@@ -414,8 +411,12 @@ def usual_seats(rules: Ruleset) -> int:
 
 
 def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
-    """Return this many of these names at random; a name repeats only if there are too few. There must be a name."""
-    assert names, "without a name this wouldn't end"
+    """Return this many of these names of bots at random; a name repeats only if there are too few.
+
+    Raises LadderError without a name.
+    """
+    if not names:
+        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
     bots: list[str] = []
     while len(bots) < total:
         bots += secrets.SystemRandom().sample(names, min(len(names), total - len(bots)))

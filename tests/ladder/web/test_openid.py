@@ -154,7 +154,7 @@ def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provid
 
 
 @contextmanager
-def verify_pkce(provider: str, replaced: Mapping[str, bytes] = {}) -> Iterator[str]:  # noqa: B006  # it stays empty
+def verify_pkce(provider: str, replaced: Mapping[str, bytes] = {}) -> Iterator[str]:
     """Put a proxy in front of a provider that verifies PKCE as RFC 7636 says in 4.5 and 4.6: the mock ignores it.
 
     replaced: bodies to answer with instead of the provider's, by path.
