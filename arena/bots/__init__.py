@@ -27,7 +27,7 @@ from arena.bots.build import (
     excerpt_warnings,
     parse_bytecode,
 )
-from arena.bots.cache import BotCache, check_out_revision, extract_bot
+from arena.bots.cache import BotCache, check_out_revision, copy_name, extract_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
 from arena.bots.languages import BY_MARK, KITS, LANGUAGES, describe_idioms
 from arena.bots.manifest import IN_BOXES, MANIFEST, language_of, read_toml

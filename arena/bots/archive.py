@@ -204,15 +204,14 @@ def _open_zip(data: bytes) -> zipfile.ZipFile:
 
 
 def _require_no_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
-    """Raise ArchiveError unless each entry ends before the next one begins, and the last before the directory.
-
-    Raises struct.error if an entry begins too near to the end of the data.
-    """
+    """Raise ArchiveError unless each entry ends before the next one begins, and the last before the directory."""
     limit = entries.start_dir
     for entry in sorted(entries.infolist(), key=lambda entry: entry.header_offset, reverse=True):
         start = entry.header_offset
-        name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data, max(0, start))
-        if start < 0 or start + _LOCAL_HEADER.size + name_bytes + extra_bytes + entry.compress_size > limit:
+        if not 0 <= start < limit:
+            raise ArchiveError("archive entries overlap")
+        name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data, start)
+        if start + _LOCAL_HEADER.size + name_bytes + extra_bytes + entry.compress_size > limit:
             raise ArchiveError("archive entries overlap")
         limit = start
 

@@ -4,8 +4,8 @@
 
     <digest>.<name>    a link to the files of a local bot, which plays from there
     <digest>           a folder from an archive
-    <digest>-<file>    a folder with only the bare file of an archive, made executable, because the digest of a bare
-                       file covers only its bytes
+    <digest>-<hash>    a folder with only the bare file of an archive, made executable. The hash is of the file's name,
+                       because the digest of a bare file covers only its bytes
 
     new-..., gone-...  a copy that is being made or removed
 
@@ -138,7 +138,7 @@ class BotCache:
         return copies
 
     def _copy_path(self, bot: PortableBot) -> Path:
-        return self._folder / (bot.digest if bot.file is None else f"{bot.digest}-{bot.file}")
+        return self._folder / copy_name(bot.digest, bot.file)
 
     def _link_path(self, digest: str, name: str) -> Path:
         return self._folder / f"{digest}.{name}"
@@ -174,6 +174,15 @@ def _missing_error(bot: PortableBot) -> MissingProgramError:
     return MissingProgramError(f"the bot \"{bot.name}\" isn't in this machine's cache: {bot.digest}")
 
 
+def copy_name(digest: str, file: str | None) -> str:
+    """Return the name of a copy's folder. file: the name of a bare file, which may be too long to be a part of it."""
+    return digest if file is None else f"{digest}-{_short_hash(file)}"
+
+
+def _short_hash(path: str) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+
+
 def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
     """Return the folder `title` below `folder`, with the files of an archive that `pack` or git made.
 
@@ -207,7 +216,7 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     )
     kind = _read_git(top, no_file, "cat-file", "-t", f"{commit}:{inner_path}")
     inner_folder, name = (inner_path, None) if kind == "tree" else os.path.split(inner_path)
-    title = f"{commit}-{hashlib.sha256(inner_folder.encode()).hexdigest()[:16]}"
+    title = f"{commit}-{_short_hash(inner_folder)}"
     archive = _run_git(top, no_file, "archive", "--format=tar", f"{commit}:{inner_folder}")
     try:
         copy = extract_bot(archive, title, folder)
@@ -217,8 +226,8 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
 
 
 def _read_git(folder: Path, problem: str, *words: str) -> str:
-    """Return what git prints, as text without blanks at its ends. Raises the errors of `_run_git`."""
-    return _run_git(folder, problem, *words).decode(errors="surrogateescape").strip()
+    """Return the line that git prints, without its end. Raises the errors of `_run_git`."""
+    return os.fsdecode(_run_git(folder, problem, *words)).removesuffix("\n")
 
 
 def _run_git(folder: Path, problem: str, *words: str) -> bytes:

@@ -34,7 +34,7 @@ class PortableBot:
     file: str | None = None
 
     def __post_init__(self) -> None:
-        names = (self.name, self.file or "-")
+        names = (self.name,) if self.file is None else (self.name, self.file)
         is_safe = not any("/" in name or name in ("", ".", "..") for name in names)
         if not is_safe or not re.fullmatch("[0-9a-f]{64}", self.digest):
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} don't identify a bot")

@@ -270,7 +270,7 @@ def _unpack_tar(tar: IO[bytes], folder: Path) -> None:
 def _write_bare_file(data: bytes, name: str, folder: Path) -> None:
     """Write a file of this name. Raises ArchiveError if it isn't the name of a file."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
-        raise ArchiveError(f'invalid file name "{name}"\nRename the file.')
+        raise ArchiveError(f'invalid file name "{escape_control(name)}"\nRename the file.')
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
         raise ArchiveError(f"its name is longer than {MAX_NAME_BYTES} bytes\nRename the file.")
     (folder / name).write_bytes(data)
@@ -286,7 +286,10 @@ def _stem(name: str) -> str:
 
 
 def _require_portable_names(folder: Path) -> None:
-    """Raise ArchiveError for names below a folder that are invalid, or equal to another name, on other systems."""
+    """Raise ArchiveError for names below a folder that are unprintable, contain a backslash or begin with a drive.
+
+    Also for names that are equal to another one on other systems.
+    """
     paths_by_name: dict[str, str] = {}
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -313,10 +316,11 @@ def _find_bot(folder: Path) -> Path:
 
     A program becomes executable. Raises ArchiveError if there is no bot, or it isn't clear which file it is.
     """
-    if (folder / MANIFEST).is_dir():
-        raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
     if (folder / MANIFEST).is_file():
         return folder
+    if os.path.lexists(folder / MANIFEST):
+        kind = "a folder" if (folder / MANIFEST).is_dir() else "a link whose target isn't a file in the archive"
+        raise ArchiveError(f'{MANIFEST} is {kind}\nReplace it by a file with a line like run = "python3 bot.py"')
     if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
         kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
         raise ArchiveError(f"this is {kind}\n{_SUBMIT}")

@@ -26,7 +26,7 @@ from click.shell_completion import CompletionItem
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import BotError, extract_bot
+from arena.bots import BotError, copy_name, extract_bot
 from arena.checks import CheckStepView
 from arena.cli.check import step_lines
 from arena.cli.console import (
@@ -276,8 +276,7 @@ def copy_version(folder: Path, text: str) -> tuple[str, str]:
     with open_ladder_or_exit(folder) as ladder:
         version, archive = get_version_archive(ladder, text)
     file_name = version.single_file_name
-    title = version.digest if file_name is None else f"{version.digest}-{file_name}"
-    copy = extract_bot(archive, title, cache_folder())
+    copy = extract_bot(archive, copy_name(version.digest, file_name), cache_folder())
     return str(copy if file_name is None else copy / file_name), f"{version.version_ref} of {os.path.abspath(folder)}"
 
 

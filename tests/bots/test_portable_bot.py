@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import subprocess
 import sys
 import tarfile
 import time
@@ -17,6 +18,7 @@ from arena.bots import (
     BotCache,
     MissingProgramError,
     PortableBot,
+    check_out_revision,
     digest_of,
     is_changed,
     load_bots,
@@ -122,7 +124,11 @@ def test_a_linked_bot_plays_from_its_own_folder(tmp_path: Path) -> None:
         assert cache.place(make_portable(bot, Programs())) == bot.path
 
 
-@pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
+def long_file_bot(folder: Path) -> Bot:
+    return file_bot(folder, name="bot." + "x" * 250)
+
+
+@pytest.mark.parametrize("make", [file_bot, long_file_bot, folder_bot], ids=["file", "file's long name", "folder"])
 def test_a_bot_is_unpacked_from_an_archive(tmp_path: Path, make: type) -> None:
     bot = make(tmp_path / "original")
     archive = archive_of(bot)
@@ -209,7 +215,9 @@ def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> Non
         alien.resolve_on(tmp_path / "bot", Programs())
 
 
-@pytest.mark.parametrize("change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"digest": "../" + "0" * 61}])
+@pytest.mark.parametrize(
+    "change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"file": ""}, {"digest": "../" + "0" * 61}]
+)
 def test_a_name_or_digest_with_a_path_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
     """Names and digests become file names in the cache."""
     with pytest.raises(ValueError, match="don't identify a bot"):
@@ -278,3 +286,16 @@ def test_an_error_of_the_caller_is_not_changed_by_the_cache(tmp_path: Path) -> N
     (one,) = fill_cache(tmp_path, cache, "one")
     with pytest.raises(OSError, match="full"), cache.hold(one):
         raise OSError("full")
+
+
+# --- revisions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", [b"caf\xe9", b"ends with a blank "], ids=["not UTF-8", "a blank"])
+def test_a_revision_is_copied_from_a_folder_with_any_name(tmp_path: Path, folder: bytes) -> None:
+    name = os.fsdecode(folder)
+    bot = file_bot(tmp_path / name / name).path
+    for words in (["init"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-m", "Add a bot"]):
+        subprocess.run(["git", "-C", str(tmp_path / name), *words], check=True, capture_output=True)
+    copy, _ = check_out_revision(bot, "HEAD", tmp_path / "copies")
+    assert copy.read_text() == TEXT

@@ -250,6 +250,17 @@ def overlapping(entries: int) -> bytes:
     return local + row * entries + end
 
 
+def far_entry(offset: int) -> bytes:
+    """Return a zip whose entry begins at `offset`, by an extra field of zip64."""
+    data = zipped({"bot.py": BOT})
+    row, end = data.index(b"PK\1\2"), data.index(b"PK\5\6")
+    extra = struct.pack("<HHQ", 1, 8, offset)
+    directory = bytearray(data[row:end] + extra)
+    struct.pack_into("<H", directory, 30, len(extra))
+    struct.pack_into("<L", directory, 42, 0xFFFFFFFF)
+    return change_end(data[:row] + directory + data[end:], 12, "<L", len(directory))
+
+
 def pax(record: bytes, kind: bytes = tarfile.XHDTYPE, then: bytes | None = None) -> bytes:
     return tarred(("header", kind, record))[: 512 * (1 + -(-len(record) // 512))] + (then or good_tar())
 
@@ -318,6 +329,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: a damaged file": (changed(zipped(GOOD, zipfile.ZIP_STORED), b"hello", b"hullo"), "damaged"),
     "zip: cut off in the middle": (ZIP[: len(ZIP) // 2], "truncated"),
     "zip: something between entries": (changed(ZIP, b"PK\1\2", b"PK\1\2")[:-22] + ZIP[-22:-6] + b"\0" * 6, "overlap"),
+    "zip: an entry beyond all memory": (far_entry(2**63), "overlap"),
     "zip: a directory of another size": (change_end(ZIP, 12, "<L", 7), "damaged"),
     "zip: zip64": (change_end(ZIP, 16, "<L", 0xFFFFFFFF), "damaged|overlap"),
     "tar: empty": (bytes(10_240), "no file"),
@@ -342,7 +354,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a program that reads a file": (zipped({"a.py": b"open('weights.txt')", "weights.txt": b"1"}), "no bot.toml"),
     "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),
     "a manifest that is wrong": (zipped({"bot.toml": b"run = 3"}), "wrong type"),
-    "a manifest that is a link to nothing": (tarred(("bot.toml", LINK, "x")), "isn't a file in the archive"),
+    "a manifest that is a link to nothing": (
+        tarred(("bot.toml", LINK, "x"), *files({"bot.py": BOT})),
+        "bot.toml is a link whose target isn't a file in the archive",
+    ),
     "a name that no bot may have": (zipped({**GOOD, "bot.toml": b'name = "a/b"\n' + RUN}), 'contains "/"'),
 }
 
@@ -431,6 +446,11 @@ def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> No
     """The client chooses the name; that isn't an error of the machine."""
     with pytest.raises(bots.BotError, match="longer than 255 bytes"):
         submit(tmp_path, BOT, "ä" * 127 + ".py")
+
+
+def test_a_name_that_no_file_may_have_is_shown_in_one_line_without_control_characters(tmp_path: Path) -> None:
+    with pytest.raises(bots.BotError, match=r'invalid file name "a/\\x1b\[2J\\nb"\.\nRename the file\.$'):
+        submit(tmp_path, BOT, "a/\x1b[2J\nb")
 
 
 def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:
