@@ -31,12 +31,10 @@ def compare(
     Bots are classes, or functions without arguments, that make a bot for each match, or "sample:honest". `min_effect`:
     the difference in win rate that counts, 0 to 1. `seats`: None for 4, or fewer if there are fewer bots.
     `match_games`: None for as many as seats. Other arguments and exceptions are as for `play`; ValueError also for a
-    `min_effect` out of range, and if `old` is `new`.
+    `min_effect` out of range, and if `old` equals `new`.
     """
     if not 0 < min_effect <= 1:
         raise ValueError(f"min_effect={min_effect}: from above 0 to 1 is allowed")
-    if old is new:
-        raise ValueError("old and new are the same bot: nothing to compare")
     evidence = Evidence(min_effect)
     with closing(
         play_blocks(
@@ -75,6 +73,8 @@ def play_blocks(
     Arguments and exceptions are as for `compare`.
     """
     opponents = name_bots(against)
+    if old == new:
+        raise ValueError("old and new are the same bot: nothing to compare")
     bots_by_name = {**name_bots(dict(zip(NAMES, (old, new), strict=True))), **opponents}
     if len(bots_by_name) < 2 + len(opponents):
         raise ValueError("an opponent can't have the name OLD or NEW")

@@ -25,10 +25,14 @@ def review_person(record: Record, player: int) -> dict[str, Any]:
     """
     name = record.header.bots[player]
     try:
-        review = review_bot([record], name, _MAX_GAMES, games_of=lambda record, _: [game.game for game in record.games])
+        review = review_bot([record], name, _MAX_GAMES, games_of=lambda record, _: _list_last_games(record))
     except UnknownRulesError as error:
         review = _empty_review(name, f"{error}.")
     return {**asdict(review), "caution": _CAUTION if review.decisions else review.caution, "person": True}
+
+
+def _list_last_games(record: Record) -> list[int]:
+    return [game.game for game in record.games][-_MAX_GAMES:]
 
 
 def review_in_process(text: str, player: int) -> dict[str, Any]:

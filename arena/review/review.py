@@ -153,7 +153,7 @@ def review_bot(
     numbers = [record.header.match for record, _ in matches]
     with (
         suppress(KeyboardInterrupt),
-        closing(play_in_processes(evaluate, numbers, min(jobs, len(matches)))) as evaluations_by_match,
+        closing(play_in_processes(evaluate, numbers, min(jobs, len(matches) or 1))) as evaluations_by_match,
     ):
         for (record, games), evaluations in zip(matches, evaluations_by_match, strict=True):
             findings.add_match(record, bot, games, evaluations)

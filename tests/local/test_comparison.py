@@ -67,6 +67,11 @@ def test_impossible_comparisons_are_refused(
         compare(Honest, new, against, **more)
 
 
+def test_equal_names_of_a_sample_are_one_bot() -> None:
+    with pytest.raises(ValueError, match="the same bot"):
+        compare("sample:honest", "".join(["sample:", "honest"]), DUEL)
+
+
 def test_the_test_alone_needs_only_the_standard_library() -> None:
     script = """
 import sys

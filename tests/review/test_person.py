@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict
 
+import pytest
+
 from arena import review
 from arena.local import play
 from arena.referee import write_record
@@ -17,6 +19,13 @@ def test_a_person_may_review_each_game_of_a_match_in_another_process() -> None:
     assert costly
     again = review.review_in_process(write_record(record), 1)
     assert again == json.loads(json.dumps(found))
+
+
+def test_of_a_long_match_the_last_games_are_reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    [record] = play(["sample:honest", "sample:bluffer"], 4, match_games=4, seed=3, records=True).records
+    monkeypatch.setattr("arena.review.person._MAX_GAMES", 1)
+    found = review.review_person(record, 0)
+    assert [curve["game"] for curve in found["curves"]] == [3]
 
 
 def test_without_playouts_a_review_only_says_why() -> None:

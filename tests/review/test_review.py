@@ -221,3 +221,8 @@ def test_only_the_choices_of_a_judge_are_better_moves() -> None:
 def test_games_that_no_playout_knows_are_refused() -> None:
     with pytest.raises(review.UnknownRulesError, match="without the Reformation"):
         review.review_bot(records(Honest, Honest, Honest, rules="reformation", games=6), "bot0", 10)
+
+
+def test_a_review_of_no_match_is_empty() -> None:
+    found = review.review_bot([], "bot0", 5, jobs=2)
+    assert (found.lost, found.games, found.curves) == (0, 0, ())
