@@ -13,6 +13,7 @@ interpreter.
 import atexit
 import ctypes
 import importlib
+import io
 import json
 import os
 import re
@@ -76,8 +77,12 @@ class Command(subprocess.Popen[Any]):
             env=env,
             start_new_session=True,
             preexec_fn=None if file_bytes is None else partial(limit_files, file_bytes),
+            bufsize=0,
             **{"text": True, **given},
         )
+        for stream in (self.stdout, self.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream._CHUNK_SIZE = 1  # type: ignore[attr-defined]  # communicate loses what readline has read ahead
 
     def _execute_child(self, *given: Any) -> None:
         if self._task is None:

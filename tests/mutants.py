@@ -39,7 +39,7 @@ FILES = {
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
     "referee": "referee/test_{examples,faults,seat_poller,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py"
-    " local",
+    " local referee/test_clock.py",
     "clock": "referee/test_{clock,own_time,seat_poller,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,seat_poller,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{visibility,examples}.py",

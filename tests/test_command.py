@@ -68,3 +68,11 @@ def test_ctrl_c_ends_both_alike(place: Place) -> None:
 def test_variables_that_python_reads_at_its_start_count(place: Place) -> None:
     assert place.run("--version", PYTHONVERBOSE="1").err.startswith("import ")
     assert place.run("--version").err == ""
+
+
+def test_what_was_printed_together_with_a_line_that_was_read_is_not_lost(place: Place) -> None:
+    command = place.start("rules")
+    place.wait(lambda: command.poll() is not None)
+    assert command.stdout is not None
+    first = command.stdout.readline()
+    assert first + place.end(command).out == place.run("rules").out
