@@ -111,10 +111,12 @@ def main() -> None:
 
 
 def _configure_process() -> None:
-    """Set threads, garbage collection and standard output of this process for a command."""
+    """Set threads, garbage collection, standard input and standard output of this process for a command."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would wait in loops, on cores that matches need
     gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
     atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")  # a pasted text may be of another encoding
     if hasattr(sys.stdout, "reconfigure"):
         # The terminal's encoding may lack characters of a bot's name or a path.
         sys.stdout.reconfigure(errors="backslashreplace")

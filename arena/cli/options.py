@@ -171,7 +171,7 @@ def choose_sandbox(
 ) -> tuple[SandboxChoice, dict[str, HostProblem]]:
     """Return the requested sandbox, and the problems of stronger ones; `auto` and None: the strongest that works here.
 
-    Exits with 2 if the requested sandbox doesn't work here, or lacks one of the other options.
+    Exits with 2 if no sandbox works here or the requested one doesn't, or it lacks one of the other options.
     """
     for field, flag, value in (
         ("runtime", "--docker-runtime", runtime),

@@ -168,8 +168,8 @@ def open_table_setup(
 
     debug: the name of the bot to run under a debugger. live: its standard error may go to the terminal.
 
-    Sample bots fill the seats left free by named bots and people: up to --seats, or, without it, a table of four
-    (fewer if the rules allow fewer). Exits with 2 if the table can't be played as requested.
+    Sample bots fill free seats up to --seats. Without it, a single player gets a table of four (fewer if the rules
+    allow fewer), and others only each other. Exits with 2 if the table can't be played as requested.
     """
     with run_command.exit_on_refusal(), _open_table(values, bots, persons, debug, live) as table:
         yield table
@@ -267,8 +267,10 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
     players = len(bots) + persons
-    default_seats = players if bots and players > 1 else min(run_command.DEFAULT_SEATS, max_seats)
-    free_seats = (default_seats if seats is None else seats) - players
+    if seats is None:
+        is_full = bool(bots) and players > 1
+        seats = players if is_full else min(run_command.DEFAULT_SEATS, max_seats)
+    free_seats = seats - players
     if free_seats < 0:
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), free_seats)]

@@ -303,7 +303,10 @@ class GameSelection:
     seat: str | None
 
     def choose(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
-        """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
+        """Yield (record, game, file) for each selected game, and note unreadable files.
+
+        Exits with 2 if all files are unreadable, at the end also for unknown bots.
+        """
         bots: set[str] = set()
         try:
             for record, file in read_records(path, lambda reason: console.print_note(f"skipped: {reason}")):
@@ -402,12 +405,14 @@ def _print_games(narrators: Iterator[GameNarrator], start_turn: int, as_json: bo
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
-    """Return whether `seat`, by name or number, sees a bot's faults: a seat sees only its own, None sees all."""
-    return seat in (None, record.header.bots[bot], str(game.seating.index(bot)))
+    """Return whether `seat`, as for `select_seat`, sees a bot's faults: a seat sees only its own, None sees all."""
+    if seat is None or seat in record.header.bots:
+        return seat in (None, record.header.bots[bot])
+    return seat.isdecimal() and int(seat) == game.seating.index(bot)
 
 
 def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | None:
-    """Return the number of a seat given by number or bot, None for None. Exits with 2 if it doesn't exist."""
+    """Return the number of a seat given by bot, else by number; None for None. Exits with 2 if it doesn't exist."""
     if seat is None:
         return None
     names = [record.header.bots[bot] for bot in game.seating]

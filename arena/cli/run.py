@@ -435,7 +435,7 @@ def resume_command(config: RunConfig, folder: RunFolder) -> str:
 
 @contextmanager
 def exit_before_first_game(refused: Callable[..., Any] | None) -> Iterator[None]:
-    """End the command at Ctrl-C or an error; with `refused`, also print the JSON of `refused(error=...)`."""
+    """End the command at Ctrl-C or an error; with `refused`, print an error also as JSON, `refused(error=...)`."""
     try:
         with exit_on_refusal():
             yield

@@ -246,9 +246,9 @@ def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[Renderabl
     """Yield tables of head-to-head results: the row's bot's share of the games that either won, and the matches."""
     rows = []
     for row in standings.rows:
-        duels = [standings.head_to_head[row.bot].get(opponent.bot) for opponent in standings.rows]
-        matches = [duel.matches for duel in duels if duel and duel.win_rate is not None]
-        cells = ["-" if duel is None or duel.win_rate is None else f"{duel.win_rate:.0%}" for duel in duels]
+        results = [standings.head_to_head[row.bot].get(opponent.bot) for opponent in standings.rows]
+        matches = [result.matches for result in results if result and result.win_rate is not None]
+        cells = ["-" if result is None or result.win_rate is None else f"{result.win_rate:.0%}" for result in results]
         rows.append([str(row.position), row.bot, format_range(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
@@ -310,7 +310,7 @@ def earliest_samples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredF
 def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
     """Return the report of a stored fault sample.
 
-    Raises FolderError if the record can't be read or doesn't contain it, OSError if a log can't be read.
+    Raises FolderError if the record doesn't contain it, OSError or UnicodeDecodeError if a file can't be read.
     """
     record = folder.read(sample.match)
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(sample.match, sample.bot)]

@@ -77,8 +77,8 @@ def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
 def _make_result_table(bots: Sequence[report.Profile]) -> RenderableType:
     rows = []
     for bot in bots:
-        won, duels = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
-        cells = [_percent(won), format_interval(won), _with_total(duels), format_interval(duels)]
+        won, won_of_two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
+        cells = [_percent(won), format_interval(won), _with_total(won_of_two), format_interval(won_of_two)]
         elimination_turn = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
         rows.append([bot.bot, str(bot.games), *cells, elimination_turn])
     return _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)

@@ -335,11 +335,10 @@ class InteractiveGame:
                 screen.say(HELP)
             case "/" if view.talk != "off":
                 self._prompt_statement()
-            case "q" if not self._confirm_leave():
-                pass
             case "q" | "eof":
-                self._leave()
-                return False
+                if token == "eof" or self._confirm_leave():
+                    self._leave()
+                    return False
             case _:
                 screen.discard_line()
                 screen.say(f"{token}? Type {expected}; ? for help.")

@@ -141,7 +141,7 @@ def _make_reasoning_logs(game: GameTables) -> dict[str, list[bytes]]:
             lines = log_lines.setdefault(call["player"], [game_marker(0)])
             lines += [turn_marker(decision.turn), f"{decision.kind}: {call['done']}"]
             lines += [text for text in (call.get("thinking"), call.get("reasoning")) if text]
-    return {bot: ["\n".join(lines).encode()] for bot, lines in log_lines.items()}
+    return {bot: ["\n".join(lines).encode(errors="backslashreplace")] for bot, lines in log_lines.items()}
 
 
 # ---------------------------------------------------------------- the page

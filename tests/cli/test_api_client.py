@@ -1,15 +1,12 @@
 """Tests of the token file of `arena submit` and `arena connect`."""
 
-import pytest
-
-from arena.cli.api_client import token_file
 from tests.cli_workspace import Place
 
 
-def test_a_token_file_of_an_unknown_home_folder_is_only_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_file_of_an_unknown_home_folder_is_only_missing(place: Place) -> None:
     """A container's user may have no home folder."""
-    monkeypatch.setenv("ARENA_TOKEN_FILE", "~no-such-user/token")
-    assert str(token_file(None)) == "~no-such-user/token"
+    ran = place.run("submit", "http://127.0.0.1:1", place.bots(1)[0], ARENA_TOKEN_FILE="~no-such-user/token")
+    assert (ran.code, "~no-such-user/token doesn't exist" in ran.err) == (2, True), ran.err
 
 
 def test_a_token_file_may_begin_with_a_byte_order_mark(place: Place) -> None:

@@ -1,6 +1,7 @@
 """The command `arena odds`. Source: its help; tests/coup/test_odds.py tests the odds."""
 
 import json
+import os
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import islice
@@ -14,6 +15,7 @@ from arena.cli import cli
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as KitGame
 from tests.cases import each
+from tests.command import completed
 from tests.kits.conversations import MATCHES, match
 
 odds = cli.commands["odds"].load()  # type: ignore[attr-defined]
@@ -98,6 +100,12 @@ def test_odds_of_a_request_are_those_of_the_kits() -> None:
             assert run(*words, json.dumps(request)).stdout.split().count("seat") == seats - 1
             tried += 1
     assert tried > 2
+
+
+def test_a_request_that_is_not_utf8_is_refused() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    ran = completed(["odds", "--known", "-"], b"\xff", text=False, env=environment)  # type: ignore[arg-type]
+    assert (ran.returncode, b"isn't a request" in ran.stderr) == (2, True), ran.stderr
 
 
 REQUEST = json.dumps(next(line for line in match("duel", 2) if line["type"] == "request"))

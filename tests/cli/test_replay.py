@@ -220,3 +220,16 @@ def test_a_seats_games_are_not_chosen_by_faults_that_only_another_knows(tmp_path
     assert replay(record_folder, "--faults").exit_code == 0
     assert replay(record_folder, "--faults", "--seat", "bot1").exit_code == 0
     assert replay(record_folder, "--faults", "--seat", "bot2").exit_code == 2
+
+
+def test_a_name_that_is_a_number_is_a_name(tmp_path: Path) -> None:
+    record = random_game(PRESETS["coup"], 4, seed=1)
+    game = record.games[0]
+    named, faulty = game.seating[1], game.seating[0]
+    bots = tuple("0" if bot == named else name for bot, name in enumerate(record.header.bots))
+    faults = (referee.Fault(faulty, "late_reply"),)
+    folder = save(
+        tmp_path, changed(record, header=changed(record.header, bots=bots), games=(changed(game, faults=faults),))
+    )
+    assert replay(folder, "--faults", "--seat", "0").exit_code == 2
+    assert replay(folder, "--seat", "0").output.splitlines()[0].endswith("as 0 saw it")

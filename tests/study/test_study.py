@@ -35,7 +35,7 @@ def by_prompt(question: Question) -> Reply:
     if not question.moves or (question.body["model"] == "useless" and number % 8 == 0):  # or it is asked again
         return Reply("I pass.")
     say = [{"says": "hold", "role": "duke"}] if "say" in str(question.body.get("response_format")) else []
-    return play(1 + number % len(question.moves), say=say)
+    return play(1 + number % len(question.moves), say=say, reasoning="I think.\ud83d")  # half of an emoji
 
 
 def prepare(place: Place, endpoint: Endpoint, calls: int = 9000) -> None:
@@ -136,7 +136,7 @@ def test_tables_join_with_each_other_and_the_journal(place: Place) -> None:
         assert decision["bluff"] != row["true"] == (row["role"] in row["hand"])
     bluffs = [json.loads(line) for line in (place.folder / "s" / "report" / "bluffs.jsonl").read_text().splitlines()]
     assert {(row["match"], row["move"]) for row in bluffs} == {key for key, row in claims.items() if not row["true"]}
-    assert {row["reasoning"] for row in bluffs if row["player"] != "c"} == {"I think."}
+    assert {row["reasoning"] for row in bluffs if row["player"] != "c"} == {"I think.\ud83d"}
     statements = rows(place, "s", "statements")
     assert {row["condition"] for row in statements} == {"talk"}
     hands = {key: row["hand"] for key, row in decisions.items()}
