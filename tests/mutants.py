@@ -40,7 +40,7 @@ FILES = {
 TESTS = {
     "referee": "referee/test_{examples,faults,seat_poller,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py"
     " local referee/test_clock.py",
-    "clock": "referee/test_{clock,own_time,seat_poller,seat,examples,faults}.py",
+    "clock": "referee/process/test_meter.py referee/test_{clock,own_time,seat_poller,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,seat_poller,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{visibility,examples}.py",
     "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"

@@ -45,8 +45,7 @@ def judge_reply(
     message, line, own_s = reply
     if own_s > allowed.free_s:
         budget = budget.charge(own_s, allowed.free_s)
-    if not isinstance(message, ParsedReply):
-        return _charge_life(FaultVerdict("illegal_move", None, line), budget)
+    assert isinstance(message, ParsedReply), "only a hello is answered by a greeting"
     index = message.choice if message.move is None else find_move(message.move)
     if index is not None and 0 <= index < move_count:
         return index, None, budget
