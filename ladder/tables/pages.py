@@ -163,11 +163,15 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
 
 
 def find_own_record(context: ViewContext, id: int, number: int) -> tuple[str, int] | None:
-    """Return the record of a match that has ended, and the viewer's index in it; None if the viewer didn't play it."""
+    """Return the record of a match that has ended, and the viewer's index in it.
+
+    None if the viewer didn't play it, or its record isn't kept.
+    """
     text = store.find_session_record(context.connection, id, number)
     players = store.find_match_players(context.connection, id, number)
     viewer = (store.PERSON, context.viewer.login)
-    return (text, players.index(viewer)) if text is not None and context.viewer.login and viewer in players else None
+    is_player = context.viewer.login is not None and viewer in players  # a guest has no login
+    return (text, players.index(viewer)) if text is not None and is_player else None
 
 
 def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ the holder of its token, or to the account that the slot names. Slots change onl
 import hmac
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -72,6 +73,10 @@ class TableAccess:
 
     session: store.TableSession
     slot: int | None
+
+
+class NoFreeSeatError(LadderError):
+    """All seats of a table are taken, or it has ended."""
 
 
 def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
@@ -264,7 +269,7 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
     """Give a user, or a guest with a name, the first free seat of a table; return a guest's new secret, else None.
 
     code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
-    Raises LadderError if the link is wrong, no seat is free, guests aren't allowed, or the name isn't.
+    Raises NoFreeSeatError if no seat is free, LadderError for a wrong link or name, or if guests aren't allowed.
     """
     return _take_free_slot(ladder, id, code, login=login, name=name, secret=secrets.token_urlsafe(24))
 
@@ -292,13 +297,16 @@ def _take_free_slot(
 
 
 def _get_free_slot(ladder: Ladder, session: store.TableSession, code: str, login: str | None) -> store.SessionSlot:
-    """Return the first free slot of a table. Raises LadderError for a wrong link that is needed, or without a slot."""
+    """Return the first free slot of a table.
+
+    Raises LadderError for a wrong link that is needed, NoFreeSeatError without a slot.
+    """
     can_join = _is_invitation_code(ladder, session, code) or session.is_public or login == session.login
     if not can_join:
         raise LadderError(_WRONG_LINK)
     free_slot = next((slot for slot in session.slots if slot.is_free), None)
     if session.status == store.CLOSED or free_slot is None:
-        raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
+        raise NoFreeSeatError("no seat is free at this table.\nWait for the end of the match, or join another table.")
     return free_slot
 
 
@@ -328,15 +336,11 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
     """Join the oldest public table with a free seat, else open one with bots.
 
     invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret, None for
-    a user. Raises LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play,
-    or as `open_session` does.
+    a user. Raises LadderError if the ladder has no bot that can play, or as `join_table` and `open_session` do.
     """
     for session in [] if invites else _list_joinable_tables(ladder, login):
-        try:
+        with suppress(NoFreeSeatError):  # another player was faster
             return session.id, join_table(ladder, session.id, "", login, name)
-        except LadderError:
-            if login is None:  # the name, or no guests
-                raise
     request = _make_quick_request(ladder, invites)
     if login is not None:
         return open_session(ladder, replace(request, has_own_seat=True), login).session.id, None

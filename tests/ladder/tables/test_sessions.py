@@ -402,6 +402,18 @@ def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder)
         tables.quick_play(ladder, None, "Gus")
 
 
+def test_quick_play_goes_on_to_the_next_table_if_another_guest_is_faster(
+    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ladder.path / SETTINGS_FILE
+    settings.write_text(settings.read_text("utf-8").replace("allow_guests = false", "allow_guests = true"), "utf-8")
+    (lost, _), (free, _) = (opened(ladder, user_seats=1, is_public=True) for _ in range(2))
+    both = [get(ladder, lost), get(ladder, free)]
+    assert tables.quick_play(ladder, None, "Gus")[0] == lost
+    monkeypatch.setattr("ladder.tables.sessions._list_joinable_tables", lambda *_: both)  # as found before
+    assert tables.quick_play(ladder, None, "Zoe")[0] == free
+
+
 def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladder) -> None:
     settings = ladder.path / SETTINGS_FILE
     lines = settings.read_text("utf-8").replace("allow_guests = false", "allow_guests = true")
