@@ -224,11 +224,17 @@ def show_projector(request: CurrentContext, name: str) -> Response:
 
 @finals_router.get("/finals/{name}/published", include_in_schema=False)
 def published(request: CurrentContext, name: str) -> Response:
-    """Return the file published before the final: its versions, match settings and the key's SHA-256."""
+    """Return the file published before the final: its versions, match settings and the key's SHA-256.
+
+    Raises HTTPError 404 without the final, or if the ladder's folder doesn't have the file any more.
+    """
     with request.ladder.reading(request.viewer) as context:
         if all(final.name != name for final in grading.list_finals(context).items):
             raise HTTPError(404, "This final doesn't exist.", request)
-    text = grading.get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
+    try:
+        text = grading.get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise HTTPError(404, "The file of this final is missing. Ask the staff.", request) from None
     headers = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
     return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 

@@ -226,7 +226,8 @@ def playground_file(name: str, accept_encoding: Annotated[str, Header()] = "") -
 def _find_playground_file(name: str) -> Path | None:
     """Return a file of the built playground; None without a build, for other names and types."""
     folder = find_build()
-    is_served = re.fullmatch(r"\w[\w.-]*", name) is not None and name.rpartition(".")[2] in PLAYGROUND_TYPES
+    is_valid_name = re.fullmatch(r"\w[\w.-]{0,200}", name, re.ASCII) is not None  # a longer one is an OSError
+    is_served = is_valid_name and name.rpartition(".")[2] in PLAYGROUND_TYPES
     if folder is None or not is_served or not (folder / name).is_file():
         return None
     return folder / name

@@ -19,7 +19,7 @@ from ladder import store
 from ladder.audit_log import list_audit_log
 from ladder.dashboards import UserAdminPage, view_user_for_admin
 from ladder.deadlines import extend_deadline
-from ladder.grading import release_grades
+from ladder.grading import get_commitment_file, release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
@@ -677,6 +677,8 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "Void this match" not in staff.get(f"/matches/{played}").text
     assert "the result of the final last is public" in post(staff, f"/matches/{played}/void", 400, reason="x")
     assert ada.get("/finals/none/published").status_code == ada.get("/finals/none/projector").status_code == 404
+    get_commitment_file(web.ladder, "last").unlink()
+    assert ada.get("/finals/last/published").status_code == 404
 
 
 # --- grades -----------------------------------------------------------------------------------------------------------

@@ -55,7 +55,9 @@ def test_the_starter_page_opens_its_python_bot_in_the_playground(served: Pages) 
     assert f'href="/playground/{make_program_fragment(starter)}"' in served.visitor("ada").get("/start").text
 
 
-@pytest.mark.parametrize("name", ["none.js", f"{HASHED}.br", "%2e%2e/secret.js", "%2e%2e%2fsecret.js", ".hidden.js"])
+@pytest.mark.parametrize(
+    "name", ["none.js", f"{HASHED}.br", "%2e%2e/secret.js", "%2e%2e%2fsecret.js", ".hidden.js", "a" * 300 + ".js"]
+)
 def test_only_files_of_the_folder_are_served(served: Pages, tmp_path: Path, name: str) -> None:
     for path in (tmp_path.parent / "secret.js", tmp_path / ".hidden.js"):
         path.write_text("secret")
