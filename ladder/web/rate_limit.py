@@ -54,7 +54,7 @@ class ConcurrencyLimiter:
     def names(self) -> list[str]:
         """Return the names with an operation at present."""
         with self._lock:
-            return list(self._counts)
+            return [name for name, operations in self._counts.items() if operations]  # 0 while one is refused
 
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:

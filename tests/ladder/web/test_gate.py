@@ -475,6 +475,13 @@ def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> Non
     assert web.visitor("ada").delete("/standings").status_code == 405
 
 
+def test_an_operation_that_was_refused_is_none_at_present(web: Pages) -> None:
+    limiter = type(web.client.app.state.shared.people)(1, max_per_name=1)  # type: ignore[attr-defined]
+    with limiter.held("ada") as is_first_allowed, limiter.held("bob") as is_second_allowed:
+        assert (is_first_allowed, is_second_allowed) == (True, False)
+        assert limiter.names() == ["ada"]
+
+
 def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
     state = stop_clock(web)
     while not state.limits.count_try("form", "2001:db8::/64"):
