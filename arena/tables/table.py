@@ -385,7 +385,9 @@ class LiveTable:
         if isinstance(message.get("chat"), str):
             self._write_chat(client, slot, message["chat"])
             return None
-        if self._handle_slot_request(client, message) or slot is None or slot.guest is not client:
+        if self._handle_slot_request(client, message):
+            return None
+        if slot is None or slot.guest is not client:  # a spectator, or superseded by the player's newer client
             return None
         if self._handle_secret_request(slot, message):
             client.changed.set()  # no frame for others: the time of an answer is secret

@@ -343,14 +343,17 @@ async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> N
 
 
 async def _relay_from_browser(channel: Channel, writer: asyncio.StreamWriter, hello: RelayHello) -> None:
-    """Relay frames from the browser; at the end send the close code of its socket to the table server."""
+    """Send the hello, then the browser's frames as lines, and at the end the close code of its socket.
+
+    A frame that begins with "!" is dropped: only this process may end the stream.
+    """
     with suppress(OSError):
         writer.write(hello.model_dump_json().encode() + b"\n")
         try:
             while True:
-                text = (await channel.receive()).strip().replace("\n", " ")
-                if not text.startswith("!"):
-                    writer.write(text.encode("utf-8", "replace") + b"\n")
+                line = (await channel.receive()).strip().replace("\n", " ")
+                if not line.startswith("!"):
+                    writer.write(line.encode("utf-8", "replace") + b"\n")
                     await writer.drain()
         except ChannelClosed as end:
             writer.write(f"!{end.code}\n".encode())

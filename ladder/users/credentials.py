@@ -78,7 +78,7 @@ def issue_secrets(
     secrets_by_login = {login: draw_secret() for login in logins}
     default_s = store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]
     created_at = ladder.clock()
-    expires_at = created_at + (lasts_s or default_s)
+    expires_at = created_at + (default_s if lasts_s is None else lasts_s)
 
     def insert_all(connection: Connection) -> list[IssuedSecret]:
         issued = []
@@ -287,7 +287,9 @@ def require_not_locked_out(connection: Connection, user: store.User) -> None:
 def revoke_credential(
     connection: Connection, ladder: Ladder, id: int, actor: str, reason: str, login: str | None = None
 ) -> bool:
-    """Revoke a credential and the sessions that it started; return False if it is revoked already.
+    """Revoke a credential and the sessions that it started by signing in; return False if it is revoked already.
+
+    The sessions of users that signed up by a link stay.
 
     actor, reason: for the audit log. login: the user that revokes their own credential, None for staff. Raises
     LadderError if the credential doesn't exist, belongs to another user, or is the user's own password or provider

@@ -86,7 +86,7 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
     digest = credentials.hash_secret(secrets.token_urlsafe(32))
 
     def replace_verified(connection: Connection) -> None:
-        """Replace the password. Raises LadderError if it isn't the verified one any more."""
+        """Replace the password. Raises LadderError if another one was set since the verification."""
         if store.find_credential(connection, digest) is not None:
             return  # a repeated call, after a commit's reply was lost
         if _find_password(connection, login, now) not in (verified, None):

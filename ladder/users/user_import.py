@@ -298,7 +298,10 @@ def _apply_entry(user: store.User, person: RosterEntry) -> store.User:
 
 
 def _fill_missing(user: store.User, person: RosterEntry) -> store.User:
-    """Return a user with values of an entry for a user that was merged into it, but only if its own are missing."""
+    """Return a user with values of an entry for a user that was merged into it, but only if its own are missing.
+
+    The entry's moodle_id replaces the user's own: each worksheet of Moodle has others.
+    """
     fields = ("email", "student_id", "section", "canvas_id")
     values = {field: getattr(user, field) or getattr(person, field) for field in fields}
     return replace(user, **values, moodle_id=person.moodle_id or user.moodle_id)
