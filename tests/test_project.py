@@ -134,6 +134,7 @@ PATCHES = {
     "playground/test_person_table.py": 3,
     "playground/test_trial.py": 1,
     "replay/test_page.py": 1,
+    "review/test_person.py": 1,
     "review/test_review.py": 1,
     "run/test_worker.py": 1,
     "sandbox/bubblewrap/test_box.py": 3,
