@@ -26,7 +26,7 @@ def is_compiled_stale() -> bool:
     if not all(map(os.path.isdir, folders)):
         return True
     files = [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]
-    sources = [file for file in files if file.endswith((".py", ".c", ".h"))]
+    sources = [file for file in files if file.endswith((".py", ".c", ".h")) and os.path.isfile(file)]  # no dead links
     return any(os.stat(source).st_mtime > os.stat(stamp).st_mtime for source in sources)
 
 

@@ -66,6 +66,7 @@ def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer_or_a
 
     changed_at = (tmp_path / "arena/coup/engine.py").stat().st_mtime
     assert stale(changed_at - 1)
+    (tmp_path / "arena/coup/.#engine.py").symlink_to("ada@host.4321")  # Emacs, while the file is edited
     assert not stale(changed_at + 1)
     (tmp_path / ".compiled").write_text("arena/coup\narena/renamed")
     assert stale(changed_at + 1)

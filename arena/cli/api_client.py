@@ -53,8 +53,8 @@ class LadderClient:
         server = urlsplit(url)
         if server.scheme not in ("http", "https") or not server.hostname:
             raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
-        if not _has_valid_port(server):
-            raise ValueError(f"{escape_control(url)} isn't a server's address: a port is a number from 0 to 65535")
+        if not _has_valid_host(server):
+            raise ValueError(f"{escape_control(url)} isn't a server's address: its host or its port isn't allowed")
         self.url = f"{server.scheme}://{server.netloc}"
         self.token = token
         self.readable = server.scheme == "http" and not is_loopback(server.hostname)
@@ -146,8 +146,10 @@ def read_token(file: Path, url: str) -> str:
     return token
 
 
-def _has_valid_port(server: SplitResult) -> bool:
+def _has_valid_host(server: SplitResult) -> bool:
+    """Return whether a host's name can be looked up, and its port is a number from 0 to 65535 or missing."""
     try:
+        (server.hostname or "").encode("idna")
         return server.port is None or server.port >= 0
     except ValueError:
         return False

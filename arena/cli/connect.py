@@ -61,14 +61,15 @@ def connect(
         usage_error("--games, --rules and --name need --challenge")
     if shutil.which(command[0]) is None:
         usage_error(f"{command[0]} can't be started: program not found")
-    seat_url, on_unreached = re.sub("^ws(?=s?:)", "http", url), None
+    seat_url, on_unreached = re.sub("^ws(?=s?:)", "http", url, flags=re.IGNORECASE), None
     server = open_client(seat_url, token_file(file))
     if challenge is not None:
         bots = [bot.strip() for bot in challenge.split(",")]
         table = _open_table(server, bots, name or Path(command[-1]).stem, games, rules)
         seat_url, on_unreached = server.url + table.program, partial(_close_table, server, table)
     treat_sigterm_as_sigint()
-    seat = SeatAddress(re.sub("^http", "ws", seat_url), server.token, server.proxy, server.called, on_unreached)
+    socket_url = re.sub("^http", "ws", seat_url, flags=re.IGNORECASE)
+    seat = SeatAddress(socket_url, server.token, server.proxy, server.called, on_unreached)
     try:
         results = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
     except ConnectError as problem:

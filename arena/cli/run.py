@@ -159,7 +159,7 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
 
     A folder below one that isn't part of the bot's files, such as .git, is allowed.
     """
-    path = folder.resolve()
+    path = Path(os.path.realpath(folder))  # Path.resolve raises RuntimeError for links in a circle
     for bot in bots:
         bot_folder = bot.path.resolve()
         if not bot_folder.is_dir() or not path.is_relative_to(bot_folder):

@@ -15,7 +15,10 @@ class RecordFileError(Exception):
 
 
 def find_record_files(path: Path) -> list[Path]:
-    """Return the record files at a path, in order of match number. Raises RecordFileError if nothing is found."""
+    """Return the record files at a path; those of a run in order of match number, others of length and name.
+
+    Raises RecordFileError if nothing is found, or the path can't be read.
+    """
     try:
         if path.is_dir():
             paths = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
@@ -31,7 +34,7 @@ def find_record_files(path: Path) -> list[Path]:
 
 
 def read_records(path: Path, on_unreadable: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
-    """Yield the records at a path with their files, in order of match number.
+    """Yield the records at a path with their files, in the order of `find_record_files`.
 
     At the end `on_unreadable` gets "file: reason" of each unreadable file. Raises RecordFileError if none is readable.
     """

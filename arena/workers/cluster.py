@@ -122,9 +122,10 @@ class DaskExecutor(executors.WorkerExecutor):
         return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are checked"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Send a call to the cluster, where it waits for an admitted worker. Raises RuntimeError after shutdown.
+        """Send a call to the cluster, where it waits for an admitted worker.
 
-        Without a scheduler, the returned future has an ExecutorLostError.
+        Without a scheduler, the returned future has an ExecutorLostError. Raises RuntimeError after shutdown, and what
+        pickling the call raises.
         """
         future: executors.WorkerCall[T] = executors.WorkerCall()
         data = pickle.dumps(_Call(_run_call, (self._kind, self._topic, fn, args, kwargs)))

@@ -131,8 +131,9 @@ def drive_jobs(
     failures: tuple[type[Exception], ...],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessages[Job] | Idle]:
-    """Run all jobs of a source, at most `width()` at a time, and yield events in order of time.
+    """Run the jobs of a source, at most `width()` at a time, until none runs and `source.more` is False.
 
+    Yields events in order of time. If the width can be 0, `more` must be True while a job waits for a worker.
     Messages of a job are yielded only while it runs: the last ones before its end may be missing. `failures` are the
     exceptions of `play` that count as failed attempts, like a worker's death. Any other exception is raised: it is a
     defect, or a problem that all further jobs would have too.

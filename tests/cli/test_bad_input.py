@@ -48,6 +48,8 @@ def test_nothing_is_built_for_an_impossible_run(place: Place) -> None:
     """Numbers and the folder are checked first: a build may take minutes."""
     place.bot("folder/bot.toml", 'run = "sh -c true"\nbuild = ["sh", "-c", "touch built"]\n')
     (place.folder / "out").mkdir()
+    (place.folder / "circle").symlink_to("circle")
+    refused(place.call("run", *place.bots(2), "--out", "circle/out"), "circle/out")
     refused(place.call("run", *place.bots(1), "folder", "--seats", 5), "5 seats for 2 bots")
     refused(place.call("run", *place.bots(1), "folder", "--out", "out"), "out exists")
     assert not (place.folder / "folder" / "built").exists()

@@ -119,7 +119,9 @@ def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, progr
     ("url", "token", "code", "said"),
     [
         ("nonsense", "secret1", 2, "isn't a server's address"),
-        ("http://127.0.0.1:65536/program", "secret1", 2, "a port is a number from 0 to 65535"),
+        ("http://127.0.0.1:65536/program", "secret1", 2, "its host or its port isn't allowed"),
+        ("http://a..b/program", "secret1", 2, "its host or its port isn't allowed"),
+        ("HTTP://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
         ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
         ("{url}/nothing", "secret1", 1, "the server rejected the token"),
         ("{url}/program", "wrong", 1, "the table rejected the token"),
