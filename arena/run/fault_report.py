@@ -13,8 +13,9 @@ from protocol.event_text import describe_move
 class FaultReport:
     """One fault. `received` and `stderr` are the bot's raw output: escape them before printing.
 
-    game: None if unknown. used: the move that was played instead, as text; None if none was. stderr: the output during
-    the faulty game, b"" if no log has it. log: the name of its log, or else of the first one; None without a log.
+    game: None if unknown. used: the move that was played instead, as text; None if none was. log: the name of the log
+    of the faulty game, else of the first log; None without a log. stderr: the output during the faulty game, empty if
+    no log has it.
     """
 
     match: int
