@@ -451,21 +451,18 @@ def missing_bot_error(named_path: Path, path: Path) -> BotError:
 
 
 def _similar_names(path: Path) -> list[str]:
-    try:
-        return get_close_matches(path.name, os.listdir(path.parent))
-    except OSError:
-        return []
+    return get_close_matches(path.name, _list_names(path.parent))
 
 
 def _is_bot_like(path: Path, suffix: str) -> bool:
     """Return whether a path is a folder with a manifest, or a file of the kind that `suffix` names."""
-    return (path / MANIFEST).is_file() or (path.is_file() and path.suffix == suffix)
+    return os.path.isfile(path / MANIFEST) or (os.path.isfile(path) and path.suffix == suffix)
 
 
 def _is_manifest_like(path: Path) -> bool:
     """Return whether a small file has a line that sets `run`."""
     try:
-        text = path.read_bytes() if path.is_file() and path.stat().st_size < _MAX_MANIFEST_BYTES else b""
+        text = path.read_bytes() if os.path.isfile(path) and path.stat().st_size < _MAX_MANIFEST_BYTES else b""
     except OSError:
         return False
     return any(line.partition(b"=")[0].strip() == b"run" and b"=" in line for line in text.splitlines())
@@ -518,11 +515,11 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     """Return the sorted names of modules that a bot imports from outside of its folder and the standard library.
 
     This reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
-    imports count: those in a `try` or a function may be optional. Unreadable files are skipped.
+    imports count: those in a `try` or a function may be optional. Unreadable files and folders are skipped.
     """
     unread_files = _list_started_files(bot)
     folders = _list_module_folders(bot, unread_files)
-    own_names = {entry.name.split(".")[0] for folder in folders for entry in folder.iterdir()}
+    own_names = {name.split(".")[0] for folder in folders for name in _list_names(folder)}
     foreign_names: set[str] = set()
     read_files: set[Path] = set()
     while unread_files:
@@ -539,12 +536,20 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     return tuple(sorted(foreign_names - sys.stdlib_module_names))
 
 
+def _list_names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # such as that of a link to another user's folder, which belongs to no digest
+        return []
+
+
 def _list_module_folders(bot: Bot, files: Sequence[Path]) -> set[Path]:
     """Return the folders in which a bot may find its own modules. files: those that its command may start."""
     if not bot.path.is_dir():
         return set()  # a bare file has no own files next to it
-    subfolders = (entry for entry in bot.path.iterdir() if entry.is_dir())  # a bot may add them to sys.path
-    return {bot.path, *subfolders, *(file.parent for file in files if file.is_file())}
+    # A bot may add them to sys.path. Unlike Path.is_dir, os.path.isdir is false for a link that may not be followed.
+    subfolders = (entry for entry in bot.path.iterdir() if os.path.isdir(entry))
+    return {bot.path, *subfolders, *(file.parent for file in files if os.path.isfile(file))}
 
 
 def _list_started_files(bot: Bot) -> list[Path]:
@@ -569,7 +574,7 @@ def _list_imports(file: Path) -> Iterator[tuple[Path | None, str]]:
     A file that can't be read or parsed has none.
     """
     try:
-        if file.stat().st_size > _MAX_SOURCE_BYTES:
+        if not file.is_file() or file.stat().st_size > _MAX_SOURCE_BYTES:  # reading a pipe waits for a writer
             return
         with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
             body = ast.parse(file.read_bytes()).body

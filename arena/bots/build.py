@@ -215,8 +215,8 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
     A folder that plays under several names is built once. logs: the folder of the build logs, created if necessary.
     timeout_s: for each build. Digests are computed after the last build, as one bot's folder may contain another's.
-    Raises BuildError if a build fails, OSError if it failed on a full disk, BotError if the files can't be read
-    afterwards.
+    Raises BuildError if a build fails, BotError if it can't start or the files can't be read afterwards; OSError if
+    a log can't be written, or a build failed on a full disk.
     """
     to_build = list(_bots_to_build(bots))
     for number, bot in to_build:
@@ -226,7 +226,7 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
-    """Build one bot in its folder. Raises BotError if its build can't start, and the errors of `build_all`."""
+    """Build one bot in its folder. Raises the errors of `build_all`."""
     command = _build_command(bot, Programs())
     by_hand = f"Run the command in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:

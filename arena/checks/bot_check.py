@@ -122,7 +122,8 @@ class BotCheck:
     def find(self, argument: str) -> CheckStep:
         """Resolve the bot: its files and its command; note an old kit, odd names of files, and too large a folder.
 
-        Raises StepFailedError if it can't be resolved.
+        Sets `bot`, with its kit, `siblings`, and `by_hand` if it plays as it is. Raises StepFailedError if it can't be
+        resolved.
         """
         self.step = "file"
         try:

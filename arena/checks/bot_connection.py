@@ -111,14 +111,14 @@ class BotConnection:
 
         Raises ConnectionBrokenError if the bot doesn't read the line in time, has ended, or prints too long a line.
         """
-        waited = _WaitingTime(self._clock)
+        stopwatch = _WaitingTime(self._clock)
         self.sent_lines.append(line)
         unwritten = line
         while unwritten:
             try:
                 unwritten = unwritten[os.write(self.box.stdin, unwritten) :]
             except BlockingIOError:
-                if waited() > within_s:
+                if stopwatch() > within_s:
                     raise ConnectionBrokenError("timeout", "the bot reads no input", unwritten.rstrip(b"\n")) from None
                 self._poll_output(1)
             except OSError:
@@ -129,19 +129,19 @@ class BotConnection:
 
         Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
         """
-        waited = self._start_clock(within_s)
+        stopwatch = self._start_clock(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
-        received = self._next_line(waited, within_s, sent, charged=True)
+        received = self._next_line(stopwatch, within_s, sent, charged=True)
         if received is None:
-            waited_ms = round(min(within_s, waited()) * 1000)
+            waited_ms = round(min(within_s, stopwatch()) * 1000)
             raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, self._timeout_facts())
         self._readers = self._list_readers()
         message = protocol.decode(received)
         hello = message if isinstance(message, protocol.Malformed) else protocol.parse_hello(message)
         if not isinstance(hello, protocol.Greeting):
             raise ConnectionBrokenError("start_failed", hello.message, sent, received)
-        return self._stop_clock(waited)
+        return self._stop_clock(stopwatch)
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
@@ -156,21 +156,21 @@ class BotConnection:
         sent = line.rstrip(b"\n")
         self.earlier_request, self._open = self._open, sent
         self.longest = max(self.longest, len(self.earlier_request))
-        waited = self._start_clock(within_s)
+        stopwatch = self._start_clock(within_s)
         self.send(line)
         silence_s, on_silence = notify or (math.inf, lambda: None)
         answer = None
         while answer is None:
-            received = self._next_line(waited, min(silence_s, within_s), sent, charged=silence_s >= within_s)
+            received = self._next_line(stopwatch, min(silence_s, within_s), sent, charged=silence_s >= within_s)
             if received is not None:
                 answer = self._parse_answer(number, received, sent)
             elif silence_s < within_s:
                 on_silence()
                 silence_s = math.inf
             else:
-                raise self._diagnose_timeout(min(within_s, waited()), sent)
-        self.times.append(self._stop_clock(waited))
-        self.waits.append(waited())
+                raise self._diagnose_timeout(min(within_s, stopwatch()), sent)
+        self.times.append(self._stop_clock(stopwatch))
+        self.waits.append(stopwatch())
         self.paused_s = 0.0
         return answer
 
@@ -180,8 +180,8 @@ class BotConnection:
         Raises ConnectionBrokenError if the bot prints too long a line.
         """
         self.paused_s = seconds
-        waited = _WaitingTime(self._clock)
-        while waited() < seconds and self.box.exit() is None:
+        stopwatch = _WaitingTime(self._clock)
+        while stopwatch() < seconds and self.box.exit() is None:
             self._poll_output(_TICK_MS)
 
     def await_exit(self, within_s: float) -> Exit | None:
@@ -197,8 +197,8 @@ class BotConnection:
 
     def _poll_exit(self, within_s: float, tick_ms: int) -> Exit | None:
         """Read output until the process has ended; return its exit, None if it still runs after `within_s`."""
-        waited = _WaitingTime(self._clock)
-        while (exit := self.box.exit()) is None and waited() < within_s:
+        stopwatch = _WaitingTime(self._clock)
+        while (exit := self.box.exit()) is None and stopwatch() < within_s:
             self._poll_output(tick_ms)
         return exit
 
@@ -245,12 +245,12 @@ class BotConnection:
         self._meter.mark(self._clock())
         return _WaitingTime(self._clock)
 
-    def _stop_clock(self, waited: _WaitingTime) -> float:
+    def _stop_clock(self, stopwatch: _WaitingTime) -> float:
         """Stop the clock; return the charged time in s."""
-        if waited() < _MIN_CHARGED_S:
-            return waited()
+        if stopwatch() < _MIN_CHARGED_S:
+            return stopwatch()
         self._meter.settle(self._clock(), 0)
-        return min(waited(), self._meter.own_s)
+        return min(stopwatch(), self._meter.own_s)
 
     def _timeout_facts(self) -> Facts:
         """Return the facts of a timeout: own time, CPU time if known, and the last late reply."""
@@ -331,26 +331,32 @@ class BotConnection:
                     pids.add(min(map(int, os.listdir(f"/proc/{task}/task"))))  # threads have their process's
         return frozenset(pids)
 
-    def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, *, charged: bool = False) -> bytes | None:
+    def _next_line(
+        self, stopwatch: _WaitingTime, within_s: float, sent: bytes, *, charged: bool = False
+    ) -> bytes | None:
         """Return the next line, None at a timeout, and if `charged` also once the bot is idle.
 
-        `waited`: how long the caller has waited so far; `within_s` is counted from its start. `charged`: time in which
-        the bot waited for a core isn't counted. Raises ConnectionBrokenError if the process has ended, or prints too
+        `stopwatch`: counts from the start of `within_s`. `charged`: time in which the bot waited for a core isn't
+        counted. `sent`: the request, for errors. Raises ConnectionBrokenError if the process has ended, or prints too
         long a line.
         """
         while not self._ready:
-            left_s = within_s - waited()
-            if left_s <= 0 and not (charged and self._meter.check_time(self._clock(), 0)):
+            waited_s = stopwatch()
+            if waited_s >= within_s and not (charged and self._meter.check_time(self._clock(), 0)):
                 return None
-            if charged and self._is_idle(within_s - left_s):
+            if charged and self._is_idle(waited_s):
                 self._meter.settle(self._clock(), 0)
                 return None
-            if not self._poll_output(min(_TICK_MS, max(1, int(left_s * 1000)))) and self.box.exit() is not None:
-                self._drain_output()
-                self._has_ended = True
+            self._await_output(min(_TICK_MS, max(1, int((within_s - waited_s) * 1000))))
             if self._has_ended and not self._ready:
                 self._raise_ended(sent)
         return self._ready.pop(0)
+
+    def _await_output(self, timeout_ms: int) -> None:
+        """Read output once there is some; without any, notice the end of a process whose children keep its pipes."""
+        if not self._poll_output(timeout_ms) and self.box.exit() is not None:
+            self._drain_output()
+            self._has_ended = True
 
     def _is_idle(self, waited_s: float) -> bool:
         """Return whether the bot has used less than _IDLE_SHARE of a core for `idle_s`, after `waited_s` in all.

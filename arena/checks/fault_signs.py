@@ -207,24 +207,25 @@ def thread_error(fault: FaultContext) -> str:
 
 
 def _find_error(lines: Sequence[str]) -> str:
-    """Return the line of standard error that names an error; the last one in doubt, "" for none.
+    """Return the line of standard error that names an error; "" for none.
 
-    The line after a traceback counts as well as names of errors, failed assertions of C, and the kit's own messages.
+    The last line that ends a traceback or begins like an error, else the first other sign: a failed assertion of C, an
+    error in brackets, a line of Perl, a message of the kit.
     """
-    error_line = ""
+    certain_line = likely_line = ""
     is_in_traceback = False
     for line, next_line in zip_longest(lines, lines[1:], fillvalue=""):
         if line.startswith("Traceback (most recent call last):"):
             is_in_traceback = True
         elif is_in_traceback and line and not line.startswith((" ", "\t")):
-            error_line, is_in_traceback = line, False
+            certain_line, is_in_traceback = line, False
         elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
-            error_line = line
+            certain_line = line
         elif "Assertion `" in line or line.endswith(("Error)", "Exception)")) or ".pl line " in line:
-            error_line = error_line or line
+            likely_line = likely_line or line
         elif line.startswith("coup_kit: ") and " failed " in line:
-            error_line = error_line or (next_line.strip() if next_line.startswith("  ") else line)
-    return error_line
+            likely_line = likely_line or (next_line.strip() if next_line.startswith("  ") else line)
+    return certain_line or likely_line
 
 
 def helper_process(stderr: Sequence[bytes]) -> str:

@@ -191,10 +191,10 @@ def _is_alike(old_step: ReplayStep, new_step: ReplayStep) -> bool:
 
 def _describe_difference(step: ReplayStep, seat: int, answers: tuple[SeatAnswer, SeatAnswer]) -> _Choice:
     """Return what a seat was asked, and its different choices, in the old and in the new half."""
-    fault = answers[1].fault or answers[0].fault
-    forfeits = [isinstance(answer.move, coup.Forfeit) for answer in answers]
-    if any(forfeits):
-        old, new = (f"forfeit ({fault})" if is_forfeit else "play on" for is_forfeit in forfeits)
+    if any(isinstance(answer.move, coup.Forfeit) for answer in answers):
+        old, new = (
+            f"forfeit ({answer.fault})" if isinstance(answer.move, coup.Forfeit) else "play on" for answer in answers
+        )
         return "whatever is asked", old, new
     board, hand = step.before.board, step.before.hands[seat]
     old, new = (_describe_choice(board, hand, seat, answer) for answer in answers)

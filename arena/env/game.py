@@ -212,7 +212,7 @@ class EnvironmentGames:
         legal = self._legal.get(seat) or self.legal_actions(seat)
         try:
             return legal.by_action[int(action)]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             words = self.actions.words
             choices = ", ".join(f"{index} ({words[index]})" for index in legal.by_action)
             raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {choices}") from None
@@ -224,7 +224,7 @@ class EnvironmentGames:
         """
         try:  # inlined from `move`, which raises the error
             move = self._legal[seat].by_action[int(action)]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             move = self.move(seat, action)
         self._legal[seat] = self.actions.waiting
         return self.store(move)

@@ -176,8 +176,8 @@ class ModelClient:
         self._loop.call_soon_threadsafe(self._stop, reason)
 
     def redact(self, text: str) -> str:
-        """Return a text of an endpoint without the keys of the run."""
-        for secret in self._secrets:
+        """Return a text of an endpoint without the keys of the run, also where one is a part of another."""
+        for secret in sorted(self._secrets, key=lambda secret: len(secret.pattern), reverse=True):
             text = secret.sub("[key]", text)
         return text
 

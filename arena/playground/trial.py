@@ -67,14 +67,17 @@ def run_trial(text: str, beat: Beat) -> str:
 
 
 def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
-    """Play the match again with a guard. `beat` is called with None, then with each line that an answer reaches."""
+    """Play the match again with a guard; the problem is None if it ends without an error.
+
+    `beat` is called with None, then with each line that an answer reaches.
+    """
     arguments = json.loads(text)
     beat(None)
     try:
         trial = _Trial(arguments, lambda _: None, Guard(beat))
         if not trial.faults:
             trial.play_match(arguments["match"])
-    except TooLongError as error:
+    except (TooLongError, Exception, SystemExit) as error:  # also of an opponent that is a program
         return json.dumps({"problem": describe_problem(error)})
     return json.dumps({"problem": next(iter(trial.faults.values()), None)})
 

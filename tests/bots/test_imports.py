@@ -1,5 +1,6 @@
 """Imports of a bot from neither the standard library nor its folder."""
 
+import os
 import warnings
 from pathlib import Path
 
@@ -52,3 +53,10 @@ def test_a_file_that_is_not_python_has_no_imports(tmp_path: Path) -> None:
         warnings.simplefilter("always")
         assert [foreign_imports(bot(tmp_path, name)) for name in ("bot.py", "bot.js", "odd.py")] == [(), (), ("numpy",)]
     assert not output
+
+
+def test_pipes_and_folders_that_may_not_be_read_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("import numpy\nimport pipe\n")
+    (tmp_path / "secret").mkdir(mode=0)  # root may read it
+    os.mkfifo(tmp_path / "pipe.py")
+    assert foreign_imports(bot(tmp_path, "bot.py")) == ("numpy",)

@@ -1,14 +1,16 @@
 """The first difference of two versions: one position, two choices, and their part of the result."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from arena.compare import NAMES
 from arena.compare.comparison import GamePair
 from arena.compare.divergence import Divergences, find_divergences
 from arena.coup import PRESETS, derive_key
-from arena.local import LocalPlayer, play_match, sample
-from arena.referee import MatchSettings, MatchSpec, Record, game_results
+from arena.local import LocalPlayer, play_match, run_match, sample
+from arena.referee import Fault, MatchSettings, MatchSpec, Record, game_results
 from arena.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
@@ -175,3 +177,27 @@ def test_a_statement_alone_is_no_difference(bold: tuple[list[GamePair], Divergen
         for found in (find_divergences(pairs, record_of), bold[1])
     ]
     assert rows[0] == rows[1]
+
+
+class Silent:
+    """It says hello only: it forfeits by the test."""
+
+    def reply(self, message: dict[str, object]) -> dict[str, object] | None:
+        return {"type": "hello"} if message["type"] == "hello" else None
+
+
+def test_a_forfeit_is_named_by_its_own_fault() -> None:
+    """Not by the fault of the other half, which plays on."""
+    specs = [
+        MatchSpec(number, bytes(32), (name, "bot"), ((0, 1),), MatchSettings()) for number, name in enumerate(NAMES)
+    ]
+    players = [LocalPlayer("OLD", Silent()), LocalPlayer("bot", Honest)]
+    match = run_match(specs[0], players, waits_for=[0])
+    assert next(match) == 0
+    with pytest.raises(StopIteration) as end:
+        match.send(None)
+    new = play_match(specs[1], [LocalPlayer("NEW", Honest), LocalPlayer("bot", Honest)], keep_moves=True)
+    game = replace(new.games[0], faults=(Fault(0, "timeout", 0, used=new.games[0].moves[0]),))
+    records = [end.value.value, replace(new, games=(game,))]
+    [group] = find_divergences([GamePair(0, 0, 0.0, 1.0)], records.__getitem__).groups
+    assert (group.old, group.new) == ("forfeit (closed)", "play on")

@@ -4,6 +4,7 @@ Sources: docs/reference/environment.md; PettingZoo's documentation for the promi
 """
 
 import copy
+import math
 import os
 import pickle
 import random
@@ -299,7 +300,7 @@ def notation_of(word: str, seat: int, seats: int) -> str:
     return f"{verb}:{(seat + int(step)) % seats}" if plus else word
 
 
-@pytest.mark.parametrize("action", [0, 999, -1, None, "tax", 1.5])
+@pytest.mark.parametrize("action", [0, 999, -1, None, "tax", 1.5, math.inf])
 def test_a_masked_action_is_refused(action: object) -> None:
     game = env(seats=2)
     game.reset(seed=1)

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, as_completed, wait
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,16 @@ def test_no_text_of_an_endpoint_contains_the_key(tmp_path: Path, reply: Reply) -
         texts = [str(problem), str(made.notes), str(made.player), *(path.read_text() for path in files(tmp_path))]
         plain = [text.replace("\\", "") for text in texts]
         assert [text for text in plain for part in PARTS if part in text] == []
+
+
+def test_a_key_that_is_a_part_of_another_leaves_no_rest_of_it(tmp_path: Path) -> None:
+    keys = [KEY + "x" * number for number in range(8)]
+    with setup(tmp_path, first) as made:
+        player = made.player
+        for key in keys:
+            made.player = replace(player, key=key)
+            made.ask().result(WAIT_S)
+        assert made.client.redact(" ".join(keys)) == " ".join(["[key]"] * 8)
 
 
 def files(folder: Path) -> list[Path]:

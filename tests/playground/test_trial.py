@@ -144,6 +144,15 @@ def test_the_guard_names_the_line_of_an_endless_loop(
     assert problem["line"] in reached, "a loop in C is found by the last line that was reached"
 
 
+def test_the_guard_reports_an_error_of_a_match_in_place_of_a_loop() -> None:
+    opponent = {
+        "name": "mute",
+        "source": "from coup_kit import run\nrun(type('Mute', (), {'reply': lambda *_: None})())",
+    }
+    text = trial.find_endless_loop(arguments(bot("return 0"), opponents=[opponent], match=0))
+    assert "to the hello" in json.loads(text)["problem"]["message"]
+
+
 def test_a_version_is_compared_with_an_earlier_one_on_the_same_deals() -> None:
     before = run(bot("return 0"), games=160)
     after = run(STARTER, games=160, previous=before["worth"])
