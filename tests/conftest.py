@@ -48,7 +48,8 @@ TOGETHER = (
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
     # One browser serves all tests of a module.
     re.compile(
-        r"((?:replay|web)/test_browser|(?:compare|tables)/test_(?:local|page)|test_(?:course|play_tab|projector|puzzle|site))"
+        r"((?:replay|web)/test_browser|compare/test_html_report|tables/test_(?:local|page)"
+        r"|test_(?:course|play_tab|projector|puzzle|site))"
         r"\.py::"
     ),
     # They stop and kill an engine of their own.
@@ -77,7 +78,7 @@ LONG = re.compile(
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
     r"|test_(docs_run|site)\.py|models/test_matches\.py|study/test_study\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
     r"|ladder/test_worker\.py|ladder/test_readme\.py|ladder/tables/test_talk\.py"
-    r"|ladder/web/test_(similar|site|submit|tables)\.py"
+    r"|ladder/web/test_(similar|static_export|submissions|tables)\.py"
     # An older ladder is upgraded by a copy of the code.
     r"|compatibility/test_upgrade\.py"
     # Bots of the benchmarks play, and a search finds what beats samples.
@@ -89,7 +90,7 @@ LONG_ALONE = re.compile(
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_submission_conversion\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
-    r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
+    r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_host_check\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
     r"|ladder/grading/test_finals\.py::test_a_final_by_commands|ladder/grading/test_releases\.py::test_another_processor"
     r"|ladder/test_operation\.py::test_a_(?:runner|second)|ladder/web/test_openid\.py::test_an_old_response"

@@ -38,10 +38,11 @@ FILES = {
 }
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
-    "referee": "referee/test_{examples,faults,seat_poller,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py"
-    " local referee/test_clock.py",
-    "clock": "referee/process/test_meter.py referee/test_{clock,own_time,seat_poller,seat,examples,faults}.py",
-    "judge": "referee/test_{judge,examples,faults,seat_poller,table_talk,own_time,bad_bots}.py",
+    "referee": "referee/test_{examples,faults}.py referee/process/test_{seat_poller,seat}.py"
+    " referee/test_{table_talk,own_time,sent_lines,bad_bots,visibility}.py local referee/process/test_clock.py",
+    "clock": "referee/process/test_{meter,clock,seat_poller,seat}.py referee/test_{own_time,examples,faults}.py",
+    "judge": "referee/process/test_{judge,seat_poller}.py"
+    " referee/test_{examples,faults,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{visibility,examples}.py",
     "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"
     " ladder/web/test_gate.py",

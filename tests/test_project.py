@@ -159,7 +159,7 @@ SLEEPS = {
     "red_team/stage.py": 1,
     "red_team/suite.py": 2,
     "referee/test_bad_bots.py": 1,
-    "referee/test_clock.py": 1,
+    "referee/process/test_clock.py": 1,
     "run/test_crashes.py": 3,
     "run/test_daemon.py": 1,
 }

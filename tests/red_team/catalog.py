@@ -123,6 +123,7 @@ def _by(*tests: str) -> CoveredBy:
 
 
 _BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_and_its_opponent_is_unharmed"
+_CLOCK = "tests/referee/process/test_clock.py"
 _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
 _NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
@@ -177,15 +178,13 @@ _ROWS = (
         Match("burn_in_child", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 60)}, pause_ms=40),
     ),
     _row(
-        22,
-        "answers at the last moment, always",
-        _by("tests/referee/test_clock.py::test_time_beyond_the_free_time_comes_from_the_bank"),
+        22, "answers at the last moment, always", _by(f"{_CLOCK}::test_time_beyond_the_free_time_comes_from_the_bank")
     ),
     _row(
         23,
         "one byte at a time",
         Match("drip", (*_OUT_OF_TIME, "line_too_long")),
-        _by("tests/referee/test_clock.py::test_the_deadline_is_absolute_whatever_is_printed_meanwhile"),
+        _by(f"{_CLOCK}::test_the_deadline_is_absolute_whatever_is_printed_meanwhile"),
     ),
     _row(24, "bytes without a newline", _by(_BAD_BOTS)),
     _row(25, "raises its priority or limits", Probes("processes", CALLS, no_control="only root may raise them")),
@@ -198,7 +197,7 @@ _ROWS = (
         ),
     ),
     _row(28, "storm of writes to the disk", Probes("storage", FILES, works=("28.write-to-a-disk",))),
-    _row(29, "slow first move of an honest bot", _by("tests/referee/test_clock.py::test_a_late_hello_fails_the_start")),
+    _row(29, "slow first move of an honest bot", _by(f"{_CLOCK}::test_a_late_hello_fails_the_start")),
     _row(
         30,
         "talks by load, cache and timing",
@@ -368,7 +367,7 @@ _ROWS = (
         72,
         "flood on standard error",
         Match("flood_errors", (*_OUT_OF_TIME, "")),
-        _by(_BAD_BOTS, "tests/referee/test_seat.py::test_memory_is_bounded_in_a_match_of_any_length"),
+        _by(_BAD_BOTS, "tests/referee/process/test_seat.py::test_memory_is_bounded_in_a_match_of_any_length"),
     ),
     _row(73, "never reads its input", _by(_BAD_BOTS)),
     _row(74, "deep nesting", _by(_BAD_BOTS, _BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),
@@ -479,8 +478,8 @@ _ROWS = (
         106,
         "the host is under load",
         _by(
-            "tests/referee/test_clock.py::test_time_without_a_core_is_not_charged",
-            "tests/referee/test_clock.py::test_a_host_that_stands_still_voids_the_match",
+            f"{_CLOCK}::test_time_without_a_core_is_not_charged",
+            f"{_CLOCK}::test_a_host_that_stands_still_voids_the_match",
         ),
     ),
     _row(

@@ -23,7 +23,7 @@ from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
 from arena.replay import rules_page, table_page
 from arena.sandbox import InProcessSandbox, Program
-from tests.play.test_live_match import dice
+from tests.tables.test_live_match import dice
 
 WAIT_S = 60.0  # only a failure takes this long
 PERSON = Timing(limit_ms=60_000, bank_ms=0)

@@ -16,7 +16,7 @@ from arena.coup import PRESETS
 from arena.limits import Limits
 from arena.sandbox import InProcessSandbox, Program, SandboxError
 from tests.ladder.web.ladder_server import wait_for
-from tests.play.test_live_match import dice
+from tests.tables.test_live_match import dice
 
 WAIT_S = 60.0  # only a failure takes this long
 GAME = {
