@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from arena.cli.console import fail, option, os_error_reason, usage_error
-from arena.cli.options import complete_name
+from arena.cli.options import complete_name, parse_seat_number
 from arena.escaping import escape_control
 from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import RecordFileError, find_record_files, read_record_file, record_file_name
@@ -91,7 +91,8 @@ def _get_bot(record: Record, game: int | None, seat: str) -> int:
     for names in (bots, handles):
         if seat in names:
             return names.index(seat)
-    if game is None or not seat.isdecimal() or int(seat) >= len(bots):
+    number = parse_seat_number(seat)
+    if game is None or number is None or number >= len(bots):
         choices = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
         usage_error(f"--seat {escape_control(seat)}: the bots are {choices}; for a seat number, add --game")
-    return record.games[game].seating[int(seat)]
+    return record.games[game].seating[number]

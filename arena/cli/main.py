@@ -115,6 +115,8 @@ def _configure_process() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would wait in loops, on cores that matches need
     gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
     atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
+    if sys.stdin is None:  # closed by the caller, as some services do
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")  # a pasted text may be of another encoding
     if hasattr(sys.stdout, "reconfigure"):

@@ -51,6 +51,11 @@ def complete_name(context: click.Context, _parameter: click.Parameter, typed: st
     return [CompletionItem(bot.name) for bot in config.bots if bot.name.startswith(typed)]
 
 
+def parse_seat_number(seat: str) -> int | None:
+    """Return the number of a seat that is given by one or two digits, None for any other text."""
+    return int(seat) if re.fullmatch("[0-9]{1,2}", seat) else None
+
+
 def _list_completions(names: Iterable[str], typed: str, pattern: str, prefix: str = "") -> list[CompletionItem]:
     """Return the names that begin with `typed`, and files of the pattern, all after `prefix`.
 

@@ -25,7 +25,7 @@ from rich.text import Text
 from arena.bots import Bot, BotError, BuildError, build_all, load_bots, with_kit
 from arena.checks import BUILD_S
 from arena.cli import console
-from arena.cli.options import complete_name
+from arena.cli.options import complete_name, parse_seat_number
 from arena.coup import Forfeit, State
 from arena.escaping import escape_control
 from arena.formatting import format_count
@@ -315,7 +315,8 @@ class GameSelection:
                     yield from ((record, game, file) for game in record.games if self._selects(record, game))
         except RecordFileError as problem:
             console.usage_error(str(problem))
-        for name in (self.lost_by, None if self.seat is None or self.seat.isdecimal() else self.seat):
+        seat_name = None if self.seat is None or parse_seat_number(self.seat) is not None else self.seat
+        for name in (self.lost_by, seat_name):
             if name is not None and name not in bots:
                 console.usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(bots))}')
 
@@ -328,7 +329,7 @@ class GameSelection:
             return False
         if self.faults and not any(_sees_fault_of(seat, record, game, fault.bot) for fault in game.faults):
             return False
-        return seat is None or seat in [bots[bot] for bot in game.seating] or seat.isdecimal()
+        return seat is None or seat in [bots[bot] for bot in game.seating] or parse_seat_number(seat) is not None
 
     def require_games(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
         """Return an iterator of the selected games, as `choose` yields them. Exits with 2 without games."""
@@ -408,7 +409,7 @@ def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int)
     """Return whether `seat`, as for `select_seat`, sees a bot's faults: a seat sees only its own, None sees all."""
     if seat is None or seat in record.header.bots:
         return seat in (None, record.header.bots[bot])
-    return seat.isdecimal() and int(seat) == game.seating.index(bot)
+    return parse_seat_number(seat) == game.seating.index(bot)
 
 
 def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | None:
@@ -418,9 +419,10 @@ def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | Non
     names = [record.header.bots[bot] for bot in game.seating]
     if seat in names:
         return names.index(seat)
-    if not seat.isdecimal() or int(seat) >= len(names):
+    number = parse_seat_number(seat)
+    if number is None or number >= len(names):
         console.usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
-    return int(seat)
+    return number
 
 
 def print_narration(narrator: GameNarrator, start_turn: int = 1, pause_s: float = 0) -> None:

@@ -42,7 +42,8 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     treat_sigterm_as_sigint()
     with open_table_setup(values, bots, 0, debug) as table:
         names = [bot.name for bot in table.bots]
-        if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
+        seat_names = (*names, *map(str, range(len(names))))
+        if seat is not None and seat not in seat_names:
             usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
         record = _play(table, values["games"], values["show_names"])
     narrators = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]

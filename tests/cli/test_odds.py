@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import islice
@@ -102,10 +104,13 @@ def test_odds_of_a_request_are_those_of_the_kits() -> None:
     assert tried > 2
 
 
-def test_a_request_that_is_not_utf8_is_refused() -> None:
+def test_input_that_is_not_utf8_or_is_closed_is_refused() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
     ran = completed(["odds", "--known", "-"], b"\xff", text=False, env=environment)  # type: ignore[arg-type]
     assert (ran.returncode, b"isn't a request" in ran.stderr) == (2, True), ran.stderr
+    command = ["sh", "-c", 'exec "$0" -m arena.cli odds --known - <&-', sys.executable]
+    closed = subprocess.run(command, capture_output=True)
+    assert (closed.returncode, b"isn't a request" in closed.stderr) == (2, True), closed.stderr
 
 
 REQUEST = json.dumps(next(line for line in match("duel", 2) if line["type"] == "request"))

@@ -233,3 +233,4 @@ def test_a_name_that_is_a_number_is_a_name(tmp_path: Path) -> None:
     )
     assert replay(folder, "--faults", "--seat", "0").exit_code == 2
     assert replay(folder, "--seat", "0").output.splitlines()[0].endswith("as 0 saw it")
+    assert replay(folder, "--seat", "9" * 5000).exit_code == 2
