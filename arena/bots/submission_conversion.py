@@ -269,7 +269,7 @@ def _unpack_tar(tar: IO[bytes], folder: Path) -> None:
 
 def _write_bare_file(data: bytes, name: str, folder: Path) -> None:
     """Write a file of this name. Raises ArchiveError if it isn't the name of a file."""
-    if not name or "/" in name or "\0" in name or name in (".", ".."):
+    if not name or "/" in name or not name.isprintable() or name in (".", ".."):
         raise ArchiveError(f'invalid file name "{escape_control(name)}"\nRename the file.')
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
         raise ArchiveError(f"its name is longer than {MAX_NAME_BYTES} bytes\nRename the file.")
