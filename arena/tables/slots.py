@@ -254,7 +254,7 @@ def read_slot_change(message: play.Message) -> SlotChange | None:
             return SlotChange(place="person")
         case {"add": {"program": True}}:
             return SlotChange(place="program")
-        case {"remove": int(number)}:
+        case {"remove": int(number)} if not isinstance(number, bool):
             return SlotChange(remove=(number,))
         case {"rules": str(rules)}:
             return SlotChange(rules=rules)

@@ -581,6 +581,7 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
             there.table.handle_request(ada, request)  # the first one isn't over yet
             there.table.replace_slots(None)
             assert there.table.frame(ada)["table"]["why"] == "the last change failed"
+        there.table.handle_request(ada, {"remove": True})  # no number
         there.table.replace_slots(there.table.slots)
         assert there.table.frame(ada)["table"]["why"] is None
         assert changes == [
