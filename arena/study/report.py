@@ -18,7 +18,7 @@ from arena.formatting import format_count
 from arena.models import Line, count_cut_off, read_calls, report_calls
 from arena.referee import Record, sent_lines
 from arena.review import MoveEvaluator, UnknownRulesError
-from arena.run import RunFolder, read_record_file, record_results
+from arena.run import RecordFileError, RunFolder, read_record_file, record_results
 from arena.run.report import ModelCalls
 from arena.study.config import Condition, StudyConfig
 from arena.study.measures import Cases, Difference, Key, Measured, compare_all, measure_all
@@ -74,6 +74,13 @@ class Study:
         """Return the record of a match. Raises RecordFileError if the record can't be read."""
         return read_record_file(RunFolder(self.path, record_results).record(match))
 
+    def planned_record(self, match: int) -> Record:
+        """Return the record of a match. Raises RecordFileError if it can't be read, or isn't of the planned game."""
+        record, planned = self.record(match), self.config.spec(match, self.config.plan().tables[match].bots)
+        if (record.header.key, record.header.bots, len(record.games)) != (planned.key, planned.bots, 1):
+            raise RecordFileError(f"{self.path}: the record of match {match} isn't of this study; see arena verify")
+        return record
+
     def call_rows(self) -> Iterator[CallRow]:
         """Yield a row for each call of the journal."""
         player_of = {
@@ -87,8 +94,8 @@ class Study:
 def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Study:
     """Read all games that count. on_game: called after each.
 
-    Raises FolderError if the folder is no study's, RecordFileError if a record can't be read, RecordError if the engine
-    doesn't reproduce one.
+    Raises FolderError if the folder is no study's, RecordFileError if a record can't be read or isn't the planned one,
+    RecordError if the engine doesn't reproduce one.
     """
     folder = RunFolder(path, record_results)
     study = Study(path, StudyConfig.from_json(folder.config()), read_calls(path))
@@ -101,7 +108,7 @@ def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Stud
         if not all(folder.record(match).exists() for match in matches):
             break
         for match in matches:
-            study.games.append(read_game(study.config, study.record(match), calls_by_match[match]))
+            study.games.append(read_game(study.config, study.planned_record(match), calls_by_match[match]))
             on_game()
         study.deals += 1
     return study

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotError, load_bots
-from arena.coup import KeyedRng, deal_game
-from arena.referee import MatchSettings
-from arena.run import FolderError
+from arena.coup import PRESETS, KeyedRng, deal_game
+from arena.referee import MatchSettings, write_record
+from arena.run import FolderError, RecordFileError
 from arena.sandbox import SandboxChoice, programs_of
 from arena.study import StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import read_study_file
+from arena.study.report import read_study
 from tests.cases import each
+from tests.replay.games import random_game
 
 KEY = bytes(range(32))
 MIXED = """
@@ -75,6 +77,17 @@ def test_a_changed_config_is_refused(change: dict[str, object], tmp_path: Path) 
     config = json.loads(json.dumps(make(tmp_path, MIXED).to_json()))
     with pytest.raises(FolderError, match="was changed"):
         StudyConfig.from_json({**config, **change})
+
+
+def test_a_record_of_another_run_is_no_game_of_a_study(tmp_path: Path) -> None:
+    config = make(tmp_path, MIXED)
+    (tmp_path / "run.json").write_text(json.dumps(config.to_json()))
+    (tmp_path / "records").mkdir()
+    record = write_record(random_game(PRESETS["coup"], 4, seed=1))
+    for match in range(config.plan().matches_per_round):
+        (tmp_path / "records" / f"{match:06d}.jsonl").write_text(record)
+    with pytest.raises(RecordFileError, match="the record of match 0 isn't of this study"):
+        read_study(tmp_path)
 
 
 def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
