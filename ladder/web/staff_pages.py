@@ -262,6 +262,7 @@ def _describe_refusal(
 
 users_router = APIRouter(route_class=AuthorizedRoute)
 
+MAX_FILE_NAME_CHARS = 200  # of an uploaded file, in messages and the audit log
 MAX_ROSTER_BYTES = 512 << 10  # a roster is sent back by its preview, in a field of at most 1 MiB
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
@@ -313,7 +314,7 @@ def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
 
     Raises LadderError if it is too large, or no roster.
     """
-    name, file = roster.filename or "the roster", roster.file.read()
+    name, file = (roster.filename or "the roster")[:MAX_FILE_NAME_CHARS], roster.file.read()
     if len(file) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
     try:
@@ -333,7 +334,7 @@ def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
 @users_router.post("/admin/users/import/confirm", include_in_schema=False, max_body_size=4 * MAX_ROSTER_BYTES)
 def import_roster(
     request: CurrentContext,
-    name: Annotated[str, Form(max_length=200)],
+    name: Annotated[str, Form(max_length=MAX_FILE_NAME_CHARS)],
     data: Annotated[str, Form()],
     partial: Annotated[bool, Form()] = False,
     take_over: Annotated[tuple[str, ...], Form()] = (),
@@ -365,12 +366,12 @@ def _show_import(request: RequestContext, result: UserImport, suffix: str) -> Re
 def import_team_file(
     request: CurrentContext,
     teams: UploadFile | None = None,
-    name: Annotated[str, Form(max_length=200)] = "the file",
+    name: Annotated[str, Form(max_length=MAX_FILE_NAME_CHARS)] = "the file",
     data: Annotated[str, Form()] = "",
     move: Annotated[bool, Form()] = False,
 ) -> Response:
     """Set the teams of users from a CSV file, or a converted one in base64. If a line is wrong, change nothing."""
-    file_name = name if teams is None else teams.filename or name
+    file_name = name if teams is None else (teams.filename or name)[:MAX_FILE_NAME_CHARS]
     file = _decode_file(data) if teams is None else teams.file.read()
     try:
         changes = import_teams(request.ladder, file, file_name, request.actor, move)

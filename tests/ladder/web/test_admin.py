@@ -125,7 +125,7 @@ def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, sta
 
 
 def test_an_import_redirects_to_its_result(web: Pages, staff: TestClient) -> None:
-    to = import_roster(staff, "b.csv", "login,name\nada,Ada L\nkay,Kay\n")
+    to = import_roster(staff, "b" * 250 + ".csv", "login,name\nada,Ada L\nkay,Kay\n")
     assert '<p class="panel status" role="status">1 user added, 1 changed.</p>' in staff.get(to).text
     assert post(staff, "/admin/users", login="lee", name="Lee") == "/admin/users/lee"
     to = post(staff, "/admin/users", login="lee2", name="Lee")
