@@ -291,8 +291,10 @@ class RunFolder:
         """Delete incomplete records and fault samples, and read the matches that are stored, in match order.
 
         results.jsonl then contains all matches before the first missing one, so that `save` can continue it in order.
-        Raises FolderError if a record is incomplete, OSError if results.jsonl can't be written.
+        Raises FolderError if a record is incomplete, OSError if results.jsonl or a missing folder can't be written.
         """
+        for folder in (self.records, self.logs):
+            folder.mkdir(exist_ok=True)  # git, for example, copies no empty folder
         for folder in (self.path, self.records, self.path / "faults"):
             for leftover in folder.glob("*.jsonl.tmp"):
                 leftover.unlink()

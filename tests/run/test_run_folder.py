@@ -150,6 +150,16 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     assert (folder.records / "notes.jsonl").read_text() == "mine"
 
 
+def test_folders_that_a_copy_lacks_are_made_again(tmp_path: Path) -> None:
+    folder = fresh(tmp_path)
+    folder.records.rmdir()
+    folder.logs.rmdir()
+    later = load_session(folder)
+    later.save(match_of(0, logs=(("x", 1, b"loaded\n"),)))
+    assert later.list_matches() == (0,)
+    assert len(later.log_files(0, "x")) == 1
+
+
 def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     """The message says to remove it, and then the match is played again."""
     folder = fresh(tmp_path)
