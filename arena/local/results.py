@@ -75,7 +75,9 @@ class Results:
         return dict(sorted(rates.items(), key=lambda pair: -pair[1].value))
 
     def by_seat(self, bot: str) -> tuple[WinRate, ...]:
-        """Return the win rate of a bot in each seat, from seat 0, in order."""
+        """Return the win rate of a bot in each seat, from seat 0, in order. Raises KeyError for an unknown bot."""
+        if bot not in self.bots:
+            raise KeyError(f"no bot has the name {bot!r}; the bots are {', '.join(map(repr, self.bots))}")
         shares_by_seat: list[list[float]] = [[] for _ in self.games[0].seats]
         for share, seat in self._games_of(bot):
             shares_by_seat[seat].append(share)

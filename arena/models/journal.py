@@ -53,10 +53,13 @@ class PlayerCalls:
 class Journal:
     """The journal in `folder`, None for none. `is_open(match)`: this match's calls may be replayed.
 
-    Raises OSError if its file can't be read or written.
+    is_read_only: no file is changed, as another process may write them. Raises OSError if a file can't be read or
+    written.
     """
 
-    def __init__(self, folder: Path | None, is_open: Callable[[int], bool] = lambda match: True) -> None:
+    def __init__(
+        self, folder: Path | None, is_open: Callable[[int], bool] = lambda match: True, *, is_read_only: bool = False
+    ) -> None:
         self._folder = folder
         self.used = Usage()
         self.players: dict[str, PlayerCalls] = {}
@@ -66,17 +69,21 @@ class Journal:
         self._replays: dict[tuple[CallKey, str], Line] = {}
         self._journal: IO[str] | None = None
         self._reservations: IO[str] | None = None
-        if folder is not None:
+        if folder is not None and not is_read_only:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in (_RESERVATIONS, _JOURNAL):
+                _cut_off_incomplete_line(folder / name)
+        if folder is not None:
             self._read(folder, is_open)
+        if folder is not None and not is_read_only:
             self._journal = _open_to_append(folder / _JOURNAL)
             self._reservations = _open_to_append(folder / _RESERVATIONS)
 
     def _read(self, folder: Path, is_open: Callable[[int], bool]) -> None:
-        """Count what the files of a folder say was used, and what a crash cut off; repair both files."""
-        for line in _repair_and_read(folder / _RESERVATIONS):
+        """Count what the files of a folder say was used, and what a crash cut off."""
+        for line in _read_lines(folder / _RESERVATIONS):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
-        lines = _repair_and_read(folder / _JOURNAL)
+        lines = _read_lines(folder / _JOURNAL)
         self._last_number = max([0, *self.reserved, *(line["call"] for line in lines)])
         for line in lines:
             self._count(line)
@@ -151,29 +158,24 @@ def read_calls(folder: Path) -> list[Line]:
 
     Raises OSError if the journal can't be read.
     """
-    file = folder / FOLDER / _JOURNAL
-    return _parse_lines(file.read_bytes()) if file.exists() else []
+    return _read_lines(folder / FOLDER / _JOURNAL)
 
 
-def _repair_and_read(file: Path) -> list[Line]:
-    """Cut off an incomplete last line of a file, and return its other lines, [] without a file.
-
-    Lines that were damaged are left out: their calls count in full, as if a crash had cut them off. Raises OSError if
-    the file can't be read or shortened.
-    """
-    if not file.exists():
-        return []
-    data = file.read_bytes()
+def _cut_off_incomplete_line(file: Path) -> None:
+    data = file.read_bytes() if file.exists() else b""
     end = data.rfind(b"\n") + 1
     if end < len(data):
         os.truncate(file, end)
-    return _parse_lines(data[:end])
 
 
-def _parse_lines(data: bytes) -> list[Line]:
-    """Return the values of lines of JSON, without damaged lines."""
+def _read_lines(file: Path) -> list[Line]:
+    """Return the lines of a file, [] without one. Raises OSError if it can't be read.
+
+    An incomplete last line and damaged lines are left out: their calls count in full, as if a crash had cut them off.
+    """
+    data = file.read_bytes() if file.exists() else b""
     lines = []
-    for line in data.splitlines():
+    for line in data[: data.rfind(b"\n") + 1].splitlines():
         with suppress(ValueError):
             lines.append(json.loads(line))
     return lines

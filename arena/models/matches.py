@@ -93,13 +93,16 @@ def play_with_models(
 
 def report_calls(folder: Path) -> list[ModelCalls]:
     """Return the calls of each model player of a run. Raises OSError if the journal can't be read."""
-    with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
+    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
         return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
 
 
 def count_cut_off(folder: Path) -> int:
-    """Return the number of calls that a crash cut off, which the budget counts. Raises OSError like `report_calls`."""
-    with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
+    """Return the number of calls that a crash cut off, or that are open; the budget counts them in full.
+
+    Raises OSError like `report_calls`.
+    """
+    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
         return journal.used.calls - sum(player.used.calls for player in journal.players.values())
 
 

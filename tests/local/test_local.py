@@ -244,6 +244,8 @@ def test_win_rates_count_wins_and_parts_of_draws() -> None:
         assert results.win_rates[bot].wins == sum(
             game.winner is not None and game.seats[game.winner] == bot for game in results.games
         )
+    with pytest.raises(KeyError, match="no bot has the name 'Dise'"):
+        results.by_seat("Dise")
 
 
 def test_the_interval_of_a_win_rate_is_wilsons() -> None:

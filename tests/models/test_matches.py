@@ -5,7 +5,9 @@ import os
 import signal
 import threading
 import zlib
+from pathlib import Path
 
+from arena.models import count_cut_off, report_calls
 from tests.cli_workspace import Place, Ran
 from tests.models.endpoint import KEY, Endpoint, Question, Reply, hang, model_folder, play, serving
 
@@ -168,3 +170,11 @@ def test_a_model_plays_at_a_watched_table(place: Place) -> None:
         void = place.run(*words[:-1], "v", MODEL_KEY=KEY)
         assert void.code == 1
         assert "the match is void: m: HTTP 503" in void.err.replace("\n", " ")
+
+
+def test_a_report_leaves_a_line_that_a_run_is_writing(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "journal.jsonl").write_bytes(b'{"call": 1')
+    assert (report_calls(tmp_path), count_cut_off(tmp_path)) == ([], 0)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == {"journal.jsonl": b'{"call": 1'}
