@@ -49,17 +49,21 @@ def save_bot(
 
     layers: (weights, biases) of each layer as arrays; weights have a row for each output, as in torch. activation:
     between layers. choice: the legal action of the highest score ("best"), or drawn by the softmax of the scores. An
-    existing bot.py or bot.toml isn't changed. Raises ValueError for layers of wrong shapes or an unknown option,
-    OSError if a file can't be written.
+    existing bot.py or bot.toml isn't changed. Raises ValueError for layers of wrong shapes, numbers that aren't
+    finite or an unknown option, OSError if a file can't be written.
     """
     arrays = [(np.asarray(weights, np.float32), np.asarray(bias, np.float32)) for weights, bias in layers]
-    sizes = [coup_env.size(len(game.possible_agents)), *(len(bias) for _, bias in arrays)]
+    sizes = [coup_env.size(len(game.possible_agents)), *(bias.size for _, bias in arrays)]
     shapes = [weights.shape for weights, _ in arrays]
-    if shapes != [*zip(sizes[1:], sizes, strict=False)] or sizes[-1] != len(game.action_words):
+    has_flat_biases = all(bias.ndim == 1 for _, bias in arrays)
+    is_chain = shapes == [*zip(sizes[1:], sizes, strict=False)] and sizes[-1] == len(game.action_words)
+    if not has_flat_biases or not is_chain:
         raise ValueError(
             f"the layers' weights have the shapes {shapes}; they must lead from {sizes[0]} numbers to "
             f"{len(game.action_words)} actions, with a row for each output"
         )
+    if not all(np.isfinite(numbers).all() for layer in arrays for numbers in layer):
+        raise ValueError("a weight or a bias is nan or infinite")
     if activation not in coup_env.ACTIVATIONS or choice not in ("best", "drawn"):
         raise ValueError(f"activation {activation!r}, choice {choice!r}: see save_bot's docstring")
     policy = {

@@ -82,6 +82,11 @@ def test_a_wrong_policy_is_refused() -> None:
     rows, bias = layers(game)[0]
     with pytest.raises(ValueError, match=r"they must lead from \d+ numbers to \d+ actions, with a row for each output"):
         save_bot("/nowhere", game, [(rows.T, bias)])
+    for other_bias in (bias[:, None], bias[0]):
+        with pytest.raises(ValueError, match="a row for each output"):
+            save_bot("/nowhere", game, [(rows, other_bias)])
+    with pytest.raises(ValueError, match="is nan or infinite"):
+        save_bot("/nowhere", game, [(rows * np.nan, bias)])
     with pytest.raises(ValueError, match="activation 'sigmoid'"):
         save_bot("/nowhere", game, [(rows, bias)], activation="sigmoid")  # type: ignore[arg-type]
 
