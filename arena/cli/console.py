@@ -8,6 +8,7 @@ as Ctrl-C does."""
 
 import errno
 import json
+import math
 import os
 import signal
 import sys
@@ -41,7 +42,14 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class _Option(click.Option):
-    """An option whose help shows its default and its range in words: [default: 480; 1 or more]."""
+    """An option whose help shows its default and its range in words: [default: 480; 1 or more]. NaN is in no range."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the value in the option's type; click itself accepts NaN in each range."""
+        converted = super().type_cast_value(ctx, value)
+        if isinstance(converted, float) and math.isnan(converted):
+            raise click.BadParameter(f"{value!r} is not a number.", ctx, self)
+        return converted
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Return the texts for the brackets. Click itself would print a default in words in parentheses."""

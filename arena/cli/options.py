@@ -159,13 +159,9 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def combine_limits(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
     """Return a run's times and limits: the flags, where they aren't None, else the ruleset's, else the defaults.
 
-    Raises RulesetError if the ruleset is unknown or invalid. Exits with 2 for NaN.
+    Raises RulesetError if the ruleset is unknown or invalid.
     """
     given = {name: value for name, value in flags.items() if value is not None}
-    for name, value in given.items():
-        rule = SETTABLE_LIMITS[name]
-        if rule.accepted(value) is None:  # only NaN passes click's check of the range
-            usage_error(f"{rule.flag} is {value:g}.\nIt must be {rule.allowed}.")
     settings: dict[str, Any] = {**load_ruleset_limits(rules), **given}
     timing = Timing(**{name: value for name, value in settings.items() if name in TIME_LIMITS})
     return timing, Limits(**{name: value for name, value in settings.items() if name in LIMITS})
