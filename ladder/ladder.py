@@ -251,25 +251,32 @@ def open_ladder(
     try:
         url = resolve_database_url(settings.database, path)
         database = store.Database(url, patience_s, hear=hear, application=application, check=store.require_revision)
-        if database.sqlite is not None and not database.sqlite.exists():
-            raise LadderError(
-                f"the ladder's database {database.sqlite} is missing.\n"
-                "Restore a backup: arena ladder restore FILE NEW-FOLDER"
-            )
-        with database.read() as connection:
-            match_settings = store.get_settings(connection)
-        return Ladder(
-            path, database, LadderFormat.from_json(match_settings["play"]), bytes.fromhex(match_settings["key"])
-        )
+        try:
+            return Ladder(path, database, *_read_fixed_settings(database))
+        except BaseException:
+            database.close()
+            raise
     except store.DatabaseUnavailableError:
         raise
     except store.DatabaseError as error:
         raise LadderError(str(error)) from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LadderError(
             f"the database of {path} has invalid match settings: {error!r}.\n"
             "Restore a backup: arena ladder restore FILE NEW-FOLDER"
         ) from None
+
+
+def _read_fixed_settings(database: store.Database) -> tuple[LadderFormat, bytes]:
+    """Return the format and the key of a ladder. Raises LadderError if the file of an SQLite database is missing."""
+    if database.sqlite is not None and not database.sqlite.exists():
+        raise LadderError(
+            f"the ladder's database {database.sqlite} is missing.\n"
+            "Restore a backup: arena ladder restore FILE NEW-FOLDER"
+        )
+    with database.read() as connection:
+        values = store.get_settings(connection)
+    return LadderFormat.from_json(values["play"]), bytes.fromhex(values["key"])
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:

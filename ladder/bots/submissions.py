@@ -388,22 +388,31 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
     """
     owner = store.find_user(connection, STAFF_USER.login)
     assert owner is not None, "create_ladder adds the staff"
-    name, bundle = reference.name, reference.bundle
-    namesake = find_bot_ignoring_case(connection, name)
+    bundle = reference.bundle
+    namesake = find_bot_ignoring_case(connection, reference.name)
     if namesake is not None and not namesake.is_reference:
         raise LadderError(
-            f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
+            f'the bot "{escape_control(namesake.name)}" belongs to a user.\n'
+            "Give the reference bot another name: NAME=BOT"
         )
+    name = reference.name if namesake is None else namesake.name
     bot = store.get_or_create_bot(connection, name, owner.id, timestamp, is_reference=True)
     versions = store.versions_of(connection, bot)
-    is_duplicate = bool(versions) and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned
-    if is_duplicate:
-        version = versions[-1].id
+    files = (bundle.digest, bundle.file)
+    duplicates = [
+        newest.id
+        for newest in versions[-1:]
+        if (newest.digest, newest.single_file_name) == files and not newest.is_check_abandoned
+    ]
+    if duplicates:
+        [version] = duplicates
     else:
         store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
         version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
-    number = len(versions) + (not is_duplicate)
-    return AcceptedSubmission(f"{name}@{number}", name, number, version, is_duplicate, late_for=None, remaining=None)
+    number = len(versions) + (not duplicates)
+    return AcceptedSubmission(
+        f"{name}@{number}", name, number, version, bool(duplicates), late_for=None, remaining=None
+    )
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:

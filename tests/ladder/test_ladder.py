@@ -2,6 +2,7 @@
 
 import os
 import resource
+import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
@@ -88,6 +89,30 @@ def test_names_that_look_alike_belong_to_one_bot(place: Place) -> None:
         for name in ("=1+1", "+x", "-x", "a@b"):
             with pytest.raises(LadderError, match="another name"):
                 submit_bot(ladder, bot, "bob", name=name)
+
+
+@pytest.mark.parametrize("play", ["{}", "[]", "null", '{"settings": null}'])
+def test_a_ladder_with_invalid_match_settings_is_refused_and_its_database_closed(
+    tmp_path: Path, play: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_ladder(tmp_path / "spring", PLAY, None).close()
+    with closing(sqlite3.connect(tmp_path / "spring" / "ladder.db")) as database, database:
+        database.execute("UPDATE settings SET value = ? WHERE name = 'play'", (play,))
+    closed: list[Database] = []
+    monkeypatch.setattr(Database, "close", lambda database: closed.append(database) or database.engine.dispose())
+    with pytest.raises(LadderError, match="invalid match settings"):
+        open_ladder(tmp_path / "spring")
+    assert len(closed) == 1
+
+
+def test_a_reference_bot_is_found_by_its_name_in_any_case(place: Place) -> None:
+    with closing(open_ladder(ladder_in(place, bots=("ada",)))) as ladder:
+        first = submit_reference(ladder, f"Turtle={place.bot('turtle.py')}")
+        same = submit_reference(ladder, f"TURTLE={place.bot('turtle.py')}")
+        changed = submit_reference(ladder, f"turtle={place.bot('turtle.py', f'{BOT}# another{chr(10)}')}")
+    assert first.version_ref == "Turtle@1"
+    assert (same.version_ref, same.version, same.duplicate) == ("Turtle@1", first.version, True)
+    assert changed.version_ref == "Turtle@2"
 
 
 def test_a_runner_reports_the_reason_for_no_matches(place: Place) -> None:
