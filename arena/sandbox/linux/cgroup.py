@@ -113,8 +113,11 @@ class Cgroup:
         os.pwrite(self._kill, b"1", 0)
 
     def populated(self) -> bool:
-        """Return whether a process lives in the group; zombies don't count."""
-        return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
+        """Return whether a process lives in the group; zombies don't count. A removed group has none."""
+        try:
+            return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
+        except OSError:  # another process removed it
+            return False
 
     def has(self, pid: int) -> bool:
         """Return whether a process, alive or unreaped, is in the group (or was when it died)."""

@@ -109,9 +109,10 @@ def list_children(pid: int | str) -> list[int]:
     The list is empty if the process has ended, or the kernel doesn't list children.
     """
     children: list[int] = []
-    with contextlib.suppress(OSError):  # the kernel lists no children, or a thread or the process ended
+    with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            children += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
+            with contextlib.suppress(OSError):  # one thread may have ended: its children have moved to another
+                children += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
     return children
 
 

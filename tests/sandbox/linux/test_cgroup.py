@@ -481,3 +481,10 @@ def test_groups_without_a_limit_are_unavailable(tmp_path: Path, missing: str | N
     problem = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).missing_reason()
     assert (problem is None) == (missing is None)
     assert problem is None or f"without {missing}" in problem.message
+
+
+def test_a_group_that_another_process_removed_is_empty(group: Cgroup) -> None:
+    """Otherwise the close of its box would fail, and leave the program and its pipes."""
+    for folder in group._folders:
+        os.rmdir(folder)
+    assert not group.populated()

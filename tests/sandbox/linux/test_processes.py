@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox.linux import global_identity, is_alive, local_identity, user_ids
+from arena.sandbox.linux import global_identity, is_alive, local_identity, processes, user_ids
 
 PID, START, NAMESPACE = local_identity().split(".")
 HOST, BOOT, _ = global_identity().split("/")
@@ -71,3 +71,17 @@ def test_a_zombie_is_dead() -> None:
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert not is_alive(name)
+
+
+def test_children_of_all_threads_are_listed_though_one_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a closed box of a referee with threads could leave its strays alive."""
+    files = {"/proc/7/task/8/children": b"21 22 ", "/proc/7/task/9/children": b"23 "}
+
+    def read_file(path: str) -> bytes:
+        if path not in files:
+            raise ProcessLookupError
+        return files[path]
+
+    monkeypatch.setattr(os, "listdir", lambda path: ["7", "8", "9"])
+    monkeypatch.setattr(processes, "_read_file", read_file)
+    assert processes.list_children(7) == [21, 22, 23]
