@@ -69,16 +69,20 @@ def copy_files(program: Program, folder: Path, max_mb: int) -> None:
         raise _copy_error(problem, files, folder) from problem
 
 
+_MACHINE_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no file causes them
+
+
 def _copy_error(problem: OSError, files: Path, folder: Path) -> ProgramError | SandboxError:
-    """Return the error of a failed copy: ProgramError if the files can't be read, else SandboxError."""
+    """Return the error of a failed copy: ProgramError if the files are the cause, else SandboxError."""
     # If the copy can't be written, the error's first file name is in the copy.
     is_in_copy = str(problem.filename).startswith(str(folder))
-    is_source = problem.errno == errno.ENAMETOOLONG or (problem.filename is not None and not is_in_copy)
+    is_source = problem.filename is not None and not is_in_copy and problem.errno not in _MACHINE_ERRNOS
+    is_source = is_source or problem.errno == errno.ENAMETOOLONG
     reason = problem.strerror or problem
     if is_source:  # the bot's author may read the error: it has no path of this machine
         name = os.path.relpath(problem.filename or files, folder if is_in_copy else files.parent)
         return ProgramError(f"its files can't be read: {name}: {reason}")
-    return SandboxError(f"the copy of a program's files can't be written: {problem.filename or folder}: {reason}")
+    return SandboxError(f"a program's files can't be copied: {problem.filename or folder}: {reason}")
 
 
 def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budget: "_CopyBudget") -> None:
@@ -138,7 +142,11 @@ class _Entry:
         if stat.S_ISDIR(self.mode):
             target.mkdir()
         elif stat.S_ISLNK(self.mode):
-            os.symlink(os.readlink(source), target)
+            text = os.readlink(source)
+            try:
+                os.symlink(text, target)
+            except OSError as problem:  # its file name is the link's text
+                raise OSError(problem.errno, problem.strerror, str(target)) from problem
         else:
             self._copy_file(source, target)
 
@@ -247,7 +255,7 @@ def is_noexec(path: str) -> bool:
 
 @cache
 def resolve_shim(path: str, folder: Path) -> str:
-    """Return the program that a shim of pyenv starts; any other path unchanged. A shim adds 0.1 s to each start."""
+    """Return the program that a shim of pyenv starts (saves 0.1 s); the path itself if it isn't one, or pyenv fails."""
     shims, name = os.path.split(path)
     pyenv = shutil.which("pyenv") if os.path.basename(shims) == "shims" else None
     if pyenv is None:
@@ -256,9 +264,9 @@ def resolve_shim(path: str, folder: Path) -> str:
     environment.pop("PYENV_VERSION", None)  # boxes don't have this variable
     try:
         answer = subprocess.run(
-            [pyenv, "which", name], cwd=folder, env=environment, capture_output=True, text=True, timeout=10, check=False
+            [pyenv, "which", name], cwd=folder, env=environment, capture_output=True, timeout=10, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return path
-    program = answer.stdout.strip()
+    program = os.fsdecode(answer.stdout.strip())
     return program if answer.returncode == 0 and os.access(program, os.X_OK) else path

@@ -116,7 +116,9 @@ def is_disk_full(problem: BaseException, scratch: Path) -> bool:
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL_ERRNOS:
-            path = scratch if cause.filename is None else Path(os.fsdecode(cause.filename))
+            if not isinstance(cause.filename, str | bytes):  # None, or a descriptor
+                return True
+            path = Path(os.fsdecode(cause.filename))
             return path.is_relative_to(scratch) or path.is_relative_to(scratch.resolve())
         cause = cause.__cause__
     return False

@@ -72,6 +72,7 @@ def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
     assert is_disk_full(error_with_cause(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
     assert is_disk_full(error_with_cause(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
     assert is_disk_full(OSError(errno.ENOSPC, "full"), scratch), "write(2) names no file"
+    assert is_disk_full(OSError(errno.ENOSPC, "full", 5), scratch), "a descriptor"
     assert not is_disk_full(error_with_cause(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
     assert not is_disk_full(error_with_cause(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
     assert not is_disk_full(SandboxError("bwrap is missing"), scratch)

@@ -1,12 +1,13 @@
 """Tests of the copy of a program's own files: its entries, its size, and its modes."""
 
+import errno
 import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from arena.sandbox import EXCLUDED_NAMES, Program, ProgramError, copy_files
+from arena.sandbox import EXCLUDED_NAMES, Program, ProgramError, SandboxError, copy_files, is_disk_full
 
 BLOCK = 4096  # what a file system takes at least for an entry
 MB = 1 << 20
@@ -175,3 +176,29 @@ def test_a_path_that_is_too_long_in_the_copy_is_named_without_the_copy(tmp_path:
         copy_files(Program(("x",), files), copy, 1)
     assert str(tmp_path) not in str(caught.value)
     assert ".." not in str(caught.value)
+
+
+def test_a_disk_that_is_full_at_a_link_is_no_fault_of_the_program(
+    files: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error of symlink(2) names the link's text first."""
+
+    def fail(text: str, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", text, None, str(target))
+
+    (files / "link").symlink_to("nowhere")
+    monkeypatch.setattr(os, "symlink", fail)
+    with pytest.raises(SandboxError, match="No space left") as caught:
+        copy_files(Program(("true",), files), copy, 1)
+    assert is_disk_full(caught.value, copy)
+
+
+def test_a_lack_of_descriptors_is_no_fault_of_the_program(
+    files: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(SandboxError, match="Too many open files"):
+        copy_files(Program(("true",), files), copy, 1)

@@ -27,7 +27,9 @@ def test_the_same_python_has_one_path() -> None:
     assert len(paths) == 1
 
 
-@pytest.mark.parametrize(("known", "started"), [("exec echo", "real"), ("exit 1; echo", "shim")])
+@pytest.mark.parametrize(
+    ("known", "started"), [("exec echo", "real"), ("exit 1; echo", "shim"), (r"printf '\377'; exit 1; echo", "shim")]
+)
 def test_a_bot_is_started_without_the_shim_of_pyenv(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: str, started: str
 ) -> None:
