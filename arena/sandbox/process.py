@@ -105,6 +105,7 @@ class ProcessSandbox(ChildSandbox):
         try:
             if sys.platform == "linux":
                 launch.become_subreaper(os.getpid())
+            fork_limit = self._fork_limit(limits)
             private = _make_private_folder(self._scratch)
         except OSError as error:
             raise SandboxError(f"can't prepare a box in {self._scratch}: {error.strerror}") from error
@@ -113,7 +114,7 @@ class ProcessSandbox(ChildSandbox):
             if self._groups is not None:
                 group = self._groups.make(limits)
             environment = {**self._passed, **_environment(private, marker)}
-            popen = _spawn(program, environment, limits, group, self._fork_limit(limits))
+            popen = _spawn(program, environment, limits, group, fork_limit)
         except BaseException:
             if group is not None:
                 group.remove()
@@ -275,7 +276,7 @@ def _spawn(
 
 
 def _count_threads(uid: int) -> int:
-    """Return how many threads a user has on this machine."""
+    """Return how many threads a user has on this machine. Raises OSError without /proc."""
     count = 0
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
@@ -287,7 +288,7 @@ def _count_threads(uid: int) -> int:
 def _start_error(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
     """Return the error of a failed start: ProgramError if the program caused it, else SandboxError."""
     name = program.argv[0]
-    if error.errno == errno.EACCES and is_noexec(name):
+    if error.errno == errno.EACCES and is_noexec(str(program.cwd / name)):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
     if error.errno not in PROGRAM_ERRNOS:
         return SandboxError(f"can't start {name}: {error.strerror or error}")

@@ -335,6 +335,21 @@ def test_a_daemon_that_hides_dies_with_its_box(
 # --- faults -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_missing_proc_is_a_sandbox_error(scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without control groups the user's processes are counted there."""
+
+    def fail(path: str) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    sandbox = ProcessSandbox(scratch, hierarchy=None)
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "getuid", lambda: 12345)
+        patches.setattr(os, "listdir", fail)
+        with pytest.raises(SandboxError, match="can't prepare a box"):
+            sandbox.start(Program(("true",), tmp_path), Limits())
+    assert not scratch.exists() or not any(scratch.iterdir())
+
+
 def test_a_scratch_folder_that_cannot_be_made_is_a_sandbox_error(tmp_path: Path) -> None:
     """It is not the program's fault, so it must not cost a bot anything."""
     (tmp_path / "file").touch()
