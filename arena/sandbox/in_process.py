@@ -319,11 +319,11 @@ def _run_script(peer: ScriptPeer, script: Script) -> Exit:
         script(peer)
     except _Died as death:
         return death.exit
-    except SandboxError:
+    except (_Killed, SandboxError):
         raise
-    except Exception:
+    except BaseException:  # SystemExit, too
         with contextlib.suppress(OSError):  # the reader is gone
-            peer.log(traceback.format_exc().encode())
+            peer.log(traceback.format_exc().encode(errors="backslashreplace"))
         return Exit(1, None)
     return Exit(0, None)
 

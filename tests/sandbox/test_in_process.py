@@ -38,6 +38,19 @@ def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
     box.close()
 
 
+@pytest.mark.parametrize("error", [ValueError("\udcff"), SystemExit(3)])
+def test_any_exception_in_a_script_has_an_exit_at_end_of_file(error: BaseException) -> None:
+    """A message that isn't UTF-8, or a call of `sys.exit`."""
+
+    def fail(peer: sandbox.ScriptPeer) -> None:
+        raise error
+
+    box = start_inside(fail)
+    assert type(error).__name__.encode() in read_to_end(box.stderr)
+    assert box.exit() == sandbox.Exit(1, None)
+    box.close()
+
+
 def write_for_ever(peer: sandbox.ScriptPeer) -> None:
     while True:
         peer.send(b"x" * 65536)
