@@ -15,16 +15,16 @@ def first_seat(seating: Sequence[int], winner: int | None) -> int:
     return 0 if winner is None else seating.index(winner)
 
 
-def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) -> State:
+def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, last_winner: int = 0) -> State:
     """Return the state at the start of a game.
 
-    chance: the game's random numbers. starter: the seat of `first_seat`; read only if the last winner starts.
+    chance: the game's random numbers. last_winner: the seat of `first_seat`; read only if the last winner starts.
     Raises ValueError if the ruleset isn't for this number of seats.
     """
     problem = rules.problem(seats)
     if problem:
         raise ValueError(problem)
-    actor = _pick_actor(rules, seats, chance, starter)
+    actor = _pick_actor(rules, seats, chance, last_winner)
     coins = [rules.start_coins] * seats
     if seats == 2:
         coins[actor] = rules.two_player_starter_coins

@@ -454,7 +454,7 @@ class Knowledge:
         return players, self._count_deck(hidden, facts)
 
     def _count_deck(self, hidden: int, facts: list[_HandFacts]) -> list[int]:
-        """Return by role the cards that are certainly in the deck. The parameters are those of `_count_in_deck`."""
+        """Return the cards of `CertainCards.deck`, counted by role. The parameters are those of `_count_in_deck`."""
         worlds, with_more_than, deck = self._worlds[_JOINED], self._world_sets.with_more_than, [*self._located]
         for role, unseen in enumerate(self._unseen):
             # Some hands may have all cards that fit into them.
@@ -463,8 +463,9 @@ class Knowledge:
         return deck
 
     def _count_in_deck(self, role: int, hidden: int, facts: list[_HandFacts]) -> int:
-        """Return how many cards of a role are certainly in the deck, for `CertainCards.deck`.
+        """Return how many cards of a role to list in `CertainCards.deck`.
 
+        That is the number certainly in the deck if it says more than the listed hands imply, else those located there.
         hidden: the number of the opponents' hidden cards. facts: of each opponent of which a fact is certain.
         """
         worlds, unseen = self._worlds[_JOINED], self._unseen[role]
@@ -477,7 +478,8 @@ class Knowledge:
             max_held += has.count(role) - (size if role in lacks else len(has))
         if self._is_drafted:
             max_held += bool(worlds & self._world_sets.with_at_least[-1][role][1])
-        return count if count > unseen - self._face_up_unseen[role] - max_held else self._located[role]
+        implied = unseen - self._face_up_unseen[role] - max_held
+        return count if count > implied else self._located[role]
 
 
 def _without(cards: Sequence[int], removed: Iterable[int]) -> list[int]:
