@@ -21,7 +21,7 @@ from ladder.ladder import Ladder, open_ladder, resolve_database_url
 from ladder.settings import SETTINGS_FILE, LadderError, with_database
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
-_COMMITMENTS = "final-*.txt"  # published by finals
+_COMMITMENT = re.compile(r"final-[A-Za-z0-9_-]+\.txt")  # the name of a file that a final published
 _CHUNK = 1 << 20
 
 
@@ -65,9 +65,14 @@ def _write_archive(database: store.Database, folder: Path, archive: Path) -> int
     copy, sums = archive.with_name(_DATABASE), archive.with_name(_SUMS)
     store.clone_to_file(database, copy)
     files = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
-    files |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
+    files |= {path.name: path for path in _list_commitments(folder)}
     sums.write_text("".join(f"{_digest_file(path)}  {name}\n" for name, path in files.items()), encoding="ascii")
     return _write_tar(archive, {**files, _SUMS: sums})
+
+
+def _list_commitments(folder: Path) -> list[Path]:
+    """Return the files that finals have published in a folder, by name; other files there belong to people."""
+    return sorted(path for path in folder.glob("final-*") if _COMMITMENT.fullmatch(path.name))
 
 
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
@@ -77,7 +82,7 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     unchanged backup; DatabaseError if the database isn't empty or can't be written; OSError if a file can't be read or
     written.
     """
-    if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or any(folder.glob(_COMMITMENTS)):
+    if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
         raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
     was_there = folder.exists()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +91,7 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
             _move_into_place(Path(scratch), _unpack(file, Path(scratch)), folder, url)
     except BaseException:
         with suppress(OSError):
-            for path in (folder / _DATABASE, *folder.glob(_COMMITMENTS)):
+            for path in (folder / _DATABASE, *_list_commitments(folder)):
                 path.unlink(missing_ok=True)
             if not was_there:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -144,7 +149,7 @@ def _unpack(file: Path, folder: Path) -> list[str]:
     invalid = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
     try:
         with tarfile.open(file, "r:") as tar:
-            commitments = [name for name in tar.getnames() if re.fullmatch(r"final-[A-Za-z0-9_-]+\.txt", name)]
+            commitments = list(filter(_COMMITMENT.fullmatch, tar.getnames()))
             names = (SETTINGS_FILE, _DATABASE, *commitments)
             for name in (*names, _SUMS):
                 _extract_member(tar, name, folder)

@@ -52,6 +52,16 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
 
 
 @pytest.mark.parametrize("url", [None])
+@pytest.mark.parametrize("name", ["final-grades of May.txt", "final-\u00e9.txt"])
+def test_other_files_than_published_ones_spoil_no_backup(ladder: Ladder, place: Place, name: str) -> None:
+    """Such as staff's notes, which a backup leaves out."""
+    (ladder.path / name).write_text("notes")
+    write_backup(ladder, place.folder / "one.tar")
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
+        assert not (again.path / name).exists()
+
+
+@pytest.mark.parametrize("url", [None])
 def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
     """SQLite stores this mode in the file, and a copy lacks it."""
     write_backup(ladder, place.folder / "spring.tar")

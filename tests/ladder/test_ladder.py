@@ -59,6 +59,11 @@ def test_a_ladder_is_created_in_a_private_folder_with_any_name(tmp_path: Path, n
     open_ladder(tmp_path / name).close()
 
 
+def test_the_file_of_a_database_may_have_any_name(tmp_path: Path) -> None:
+    create_ladder(tmp_path / "spring", PLAY, "sqlite:///\U0001f0cf.db").close()
+    open_ladder(tmp_path / "spring").close()
+
+
 def test_init_keeps_the_mode_of_a_folder_with_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     os.chmod(tmp_path, 0o755)
