@@ -53,7 +53,8 @@ def activate_version(
 ) -> bool:
     """Activate an accepted version of a bot; return False if it is active already.
 
-    `check` is called first, and may raise. Raises LadderError if the bot or version doesn't exist or isn't accepted.
+    `check` is called first, and may raise. Raises LadderError if the bot or version doesn't exist or isn't accepted, or
+    its files were erased.
     """
     bot = get_bot(connection, name)
     versions = store.versions_of(connection, bot.id)
@@ -66,6 +67,8 @@ def activate_version(
         raise LadderError(
             f"{escape_control(version.version_ref)} isn't accepted: it {problem}.\nActivate an accepted version."
         )
+    if _is_owner_erased(connection, bot):
+        raise LadderError(f"the files of {escape_control(version.version_ref)} were erased.\nActivate another bot.")
     newest_waits = versions[-1].status not in (store.ACCEPTED, store.REJECTED)  # it would take the place of this one
     if version.is_active and not newest_waits:
         return False
@@ -110,7 +113,13 @@ def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditE
 def list_blocked_permissions(connection: Connection, bot: store.BotRecord) -> set[str]:
     """Return those of PERMISSIONS that the state of a bot takes from all viewers, so that no page offers them."""
     blocked = {"bot:challenge", "bot:choose_version"} if is_owner_out(connection, bot) else set()
+    if _is_owner_erased(connection, bot):
+        blocked.add("bot:activate")
     return blocked if _may_disable(connection, bot) else blocked | {"bot:disable"}
+
+
+def _is_owner_erased(connection: Connection, bot: store.BotRecord) -> bool:
+    return bool(store.list_audit_entries(connection, user_id=bot.owner_id, actions=("erase",)))
 
 
 def _may_disable(connection: Connection, bot: store.BotRecord) -> bool:

@@ -104,7 +104,7 @@ def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...
 MAX_LOST_GAMES = 8  # on a bot's page
 _MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
 _OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
-_OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "bot:disable", "files:read")
+_OWN_PERMISSIONS = ("bot:activate", "bot:challenge", "bot:choose_version", "bot:disable", "files:read")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, LargeBinary, String
 from arena.coup import PRESETS
 from arena.referee import read_record, write_record
 from ladder import users
-from ladder.activation import disable_bot
-from ladder.bots import find_similar_versions, submit_bot
+from ladder.activation import activate_version, disable_bot
+from ladder.bots import find_similar_versions, submit_bot, view_bot
 from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades, reproduce_release
 from ladder.ladder import Ladder
-from ladder.permissions import Viewer
+from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
 from ladder.tables import OpenTableRequest, close_session, open_session
@@ -132,3 +132,16 @@ def test_erasing_renames_only_the_remote_bot_in_a_record(tmp_path: Path) -> None
         with ladder.database.read() as connection:
             text = find_session_record(connection, table.id, 0) or ""
     assert read_record(text).header == replace(header, bots=("one", "A", login))
+
+
+def test_no_version_of_an_erased_user_is_activated(tmp_path: Path) -> None:
+    """Nor does staff's page offer it: the files are gone."""
+    with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
+        hand_in(ladder, "ada", "bot")
+        users.erase_user(ladder, "ada", "prof", "asked")
+        with ladder.reading(STAFF_VIEWER) as context:
+            page = view_bot(context, "bot")
+        assert page is not None
+        assert "bot:activate" not in page.permissions
+        with pytest.raises(LadderError, match="were erased"):
+            activate_version(ladder, "bot", 1, actor="prof", reason="by mistake")
