@@ -283,7 +283,11 @@ def _recompute_standings(ladder: Ladder) -> Finding:
     if result.first:
         return Finding("table", Severity.OK, "computed for the first time")
     if result.same is None:
-        return Finding("table", Severity.NOTE, f"recomputed: it lacked {format_count(result.news, 'match', 'es')}")
+        matches = format_count(abs(result.news), "match", "es")
+        text = f"it lacked {matches}" if result.news > 0 else f"it had {matches} more, void since then"
+        if not result.news:
+            text = "other versions were active"
+        return Finding("table", Severity.NOTE, f"recomputed: {text}")
     if not result.same:
         text = f"recomputed: it differed by up to {result.max_difference:.2g}"
         advice = "report this bug: both computations must give the same standings"

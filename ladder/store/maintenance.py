@@ -22,6 +22,7 @@ from ladder.store.revisions import create_schema, find_revision, tables_of
 from ladder.store.runners import RunnerRecord, end_runner, has_process_ended, is_on_this_machine, list_live_runners
 from ladder.store.schema_tables import (
     audit_log,
+    bots,
     failed_attempts,
     games,
     logs,
@@ -30,9 +31,11 @@ from ladder.store.schema_tables import (
     records,
     reviews,
     standings_snapshots,
+    users,
     versions,
 )
 from ladder.store.table_sessions import delete_session_records, end_session, sessions_of_server
+from ladder.store.users import IS_ACTIVE_USER
 from ladder.store.versions import CHECKING, QUEUED
 
 _TIMES = (
@@ -143,8 +146,15 @@ def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
 
 
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
-    """Return the number of versions that wait for their check, and the Unix time of the first submission, if any."""
-    query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
+    """Return the number of versions that wait for their check, and the Unix time of the first submission, if any.
+
+    Those of suspended, withdrawn and not approved users don't count: no runner checks them.
+    """
+    query = (
+        select(func.count(), func.min(versions.c.submitted_at))
+        .select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id))
+        .where(versions.c.status == QUEUED, IS_ACTIVE_USER)
+    )
     count, first_submitted_at = connection.execute(query).one()
     return count, first_submitted_at
 

@@ -12,7 +12,9 @@ from ladder import store
 from ladder.bots import submit_bot
 from ladder.checkup import check_ladder
 from ladder.ladder import Ladder
+from ladder.match_pages import set_void
 from ladder.standings import rebuild_standings
+from ladder.users import set_suspended
 from tests.cli_workspace import Place
 from tests.ladder.small_ladder import play, small_ladder
 
@@ -100,6 +102,8 @@ def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place)
     waits = update(versions).where(versions.c.status == "queued").values(submitted_at=ladder.clock() - 700)
     ladder.database.write(lambda connection: connection.execute(waits))
     assert failed_findings(ladder) == ["submissions"]
+    set_suspended(ladder, "ada", True, "prof", "pending")  # no runner checks it then
+    assert found(ladder)["submissions"].message == "none is pending"
 
 
 def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladder) -> None:
@@ -129,6 +133,8 @@ def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
 def test_outdated_standings_are_computed(ladder: Ladder) -> None:
     play(ladder, 2)
     assert "lacked 2 matches" in found(ladder, deep=True)["table"].message
+    set_void(ladder, 1, True, "prof", "a power cut")
+    assert found(ladder, deep=True)["table"].message == "recomputed: it had 1 match more, void since then"
     assert found(ladder, deep=True)["table"].severity is Severity.OK
 
 
