@@ -414,7 +414,7 @@ def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.15g}"
     return "" if value is None else str(value)
 
 
@@ -431,7 +431,8 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
             continue
         new = _parse_value(name, shape, values.get(name, "").strip(), values.get("zone", "").strip())
         old = section.get(name)
-        if new == old or (old is None and new == shape.get("default")):
+        is_same_minute = isinstance(old, datetime) and _format_value(new) == _format_value(old)  # as forms show it
+        if new == old or is_same_minute or (old is None and new == shape.get("default")):
             continue
         changes.append(f"{label}.{name}: {_describe_value(old)} → {_describe_value(new)}")
         if new is None:

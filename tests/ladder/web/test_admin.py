@@ -23,7 +23,7 @@ from ladder.grading import get_commitment_file, release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
-from ladder.settings_forms import change_settings, hash_settings
+from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
 from ladder.users import create_account, issue_secret, set_suspended
 from tests.ladder.classes import add_settings, deadline
 from tests.ladder.term import Term
@@ -507,6 +507,25 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         change(table="deadlines", index="0", remove="true", confirmed="true")
         assert web.ladder.settings.deadlines == ()
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_form_keeps_the_seconds_and_digits_that_it_does_not_change(web: Pages) -> None:
+    """The form shows minutes: 23:59:59 stays when only the grace changes."""
+    file = web.ladder.path / "ladder.toml"
+    file.write_text(
+        f"{file.read_text()}\n[[deadlines]]\nname = 'first'\nat = 2096-12-01T23:59:59+01:00\n"
+        "[[baselines]]\nname = 'plays'\npoints = 33.3333333\nmin_games = 1\n"
+    )
+    forms = {form.table: form for form in list_setting_forms(web.ladder.settings) if form.index == 0}
+    for table, changed in (("deadlines", {"grace_minutes": "5"}), ("baselines", {"min_games": "2"})):
+        values = {field.name: field.value for field in forms[table].fields}
+        if table == "deadlines":
+            values |= {"at": values["at"][:16], "zone": values["at"][16:]}
+        sha256 = hash_settings(web.ladder.path)
+        change_settings(web.ladder, table, 0, values=values | changed, sha256=sha256, actor="staff")
+    assert web.ladder.settings.deadlines[0].at.second == 59
+    assert web.ladder.settings.deadlines[0].grace_minutes == 5
+    assert (web.ladder.settings.baselines[0].points, web.ladder.settings.baselines[0].min_games) == (33.3333333, 2)
 
 
 def test_of_forms_that_are_sent_at_the_same_time_one_is_saved(web: Pages) -> None:
