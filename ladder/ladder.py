@@ -269,14 +269,19 @@ def open_ladder(
 
 def _read_fixed_settings(database: store.Database) -> tuple[LadderFormat, bytes]:
     """Return the format and the key of a ladder. Raises LadderError if the file of an SQLite database is missing."""
+    require_database_file(database)
+    with database.read() as connection:
+        values = store.get_settings(connection)
+    return LadderFormat.from_json(values["play"]), bytes.fromhex(values["key"])
+
+
+def require_database_file(database: store.Database) -> None:
+    """Raise LadderError if the file of an SQLite database is missing, since a connection would create it."""
     if database.sqlite is not None and not database.sqlite.exists():
         raise LadderError(
             f"the ladder's database {database.sqlite} is missing.\n"
             "Restore a backup: arena ladder restore FILE NEW-FOLDER"
         )
-    with database.read() as connection:
-        values = store.get_settings(connection)
-    return LadderFormat.from_json(values["play"]), bytes.fromhex(values["key"])
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from ladder import store
 from ladder.backups import BackupFile, write_database_backup
-from ladder.ladder import resolve_database_url
+from ladder.ladder import require_database_file, resolve_database_url
 from ladder.settings import LadderError, read_settings
 
 _POLL_S = 1.0
@@ -44,6 +44,7 @@ def upgrade_ladder(
     """
     url = resolve_database_url(read_settings(folder).database, folder)
     with closing(store.Database(url, patience_s=10, application=application)) as database:
+        require_database_file(database)
         revision, steps = database.read_with_retry(store.list_upgrades)
         upgrade = LadderUpgrade(revision, store.NEWEST_REVISION, tuple(steps), None)
         if not steps:

@@ -15,6 +15,7 @@ from ladder.ladder import create_ladder, open_ladder
 from ladder.runner import LadderRunner
 from ladder.settings import LadderError
 from ladder.store import Database, DatabaseError
+from ladder.upgrade import upgrade_ladder
 from tests.cli_workspace import BOT, Place
 from tests.ladder.ladders import PLAY, ladder_in, owners
 from tests.ladder.pool import workers
@@ -94,6 +95,15 @@ def test_names_that_look_alike_belong_to_one_bot(place: Place) -> None:
         for name in ("=1+1", "+x", "-x", "a@b"):
             with pytest.raises(LadderError, match="another name"):
                 submit_bot(ladder, bot, "bob", name=name)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_upgrade_of_a_missing_database_creates_none(tmp_path: Path, dry_run: bool) -> None:
+    create_ladder(tmp_path / "spring", PLAY, None).close()
+    (tmp_path / "spring" / "ladder.db").unlink()
+    with pytest.raises(LadderError, match=r"ladder\.db is missing"):
+        upgrade_ladder(tmp_path / "spring", None, dry_run, print)
+    assert not (tmp_path / "spring" / "ladder.db").exists()
 
 
 @pytest.mark.parametrize("play", ["{}", "[]", "null", '{"settings": null}'])
