@@ -357,7 +357,7 @@ class GameSelection:
     shell_complete=complete_name,
     help="Show only what this bot or seat could know.  [all cards]",
 )
-@console.option("--from", "start_turn", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
+@console.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
 @console.option(
     "--what-if",
     metavar="BOT",
@@ -366,7 +366,7 @@ class GameSelection:
 @console.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @console.json_option(NarratedGames, WhatIfReport)
 def replay(
-    path: Path, html: Path | None, start_turn: int | None, what_if: str | None, as_json: bool, **criteria: Any
+    path: Path, html: Path | None, since: int | None, what_if: str | None, as_json: bool, **criteria: Any
 ) -> None:
     """Show recorded games as text or as an HTML page.
 
@@ -377,9 +377,9 @@ def replay(
     --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints different
     choices. The games continue as recorded. The bot's random numbers may differ, except those from game_seed.
     """
-    if what_if is not None and (html is not None or start_turn is not None):
+    if what_if is not None and (html is not None or since is not None):
         console.usage_error("--what-if can't be combined with --html or --from")
-    if html is not None and start_turn is not None:
+    if html is not None and since is not None:
         console.usage_error("--from can't be combined with --html: the page shows all turns")
     selection = GameSelection(**criteria)
     games, seat = selection.require_games(path), selection.seat
@@ -391,7 +391,7 @@ def replay(
             write_page(html, path, list(games), selection.lost_by, seat)
         else:
             narrators = (GameNarrator(record, game, select_seat(record, game, seat)) for record, game, _ in games)
-            _print_games(narrators, start_turn or 1, as_json)
+            _print_games(narrators, since or 1, as_json)
     except RecordError as problem:
         console.fail(str(problem))
 
