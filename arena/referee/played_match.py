@@ -37,7 +37,7 @@ class StoredFaultSample:
 
     @classmethod
     def from_line(cls, line: str) -> "StoredFaultSample":
-        """Parse a line that `to_line` returned, also one without facts. Raises ValueError for any other line."""
+        """Parse a line that `to_line` returned, also one without facts. Raises ValueError for one with other fields."""
         try:
             fields = json.loads(line)
             sent, got = fields.pop("sent"), fields.pop("got")

@@ -55,7 +55,7 @@ class GameResult:
 
     @classmethod
     def from_line(cls, line: str) -> "GameResult":
-        """Parse a line that `to_line` returned. Raises ValueError for any other line."""
+        """Parse a line that `to_line` returned. Raises ValueError for a line with other fields."""
         try:
             fields = json.loads(line)
             return cls(**{name: _lists_to_tuples(fields.pop(name)) for name in cls.__dataclass_fields__}, **fields)

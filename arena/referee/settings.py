@@ -4,6 +4,7 @@ All code that plays, stores or verifies a match shares these types; run.json and
 `to_json`. The clock charges a bot's own time (process/clock.py): a loaded host causes no timeout, and sleeping isn't
 free. Where the kernel doesn't report how long tasks wait for a core, the clock charges wall time."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -82,12 +83,22 @@ class MatchSettings:
 
 
 def _values(kind: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of the payload. Raises ValueError unless it has exactly the class's fields."""
+    """Return a copy of the payload. Raises ValueError unless it has exactly the class's fields, with their types."""
     names = kind.__dataclass_fields__.keys()
     if payload.keys() != names:
         field_name = "terms" if kind is MatchSettings else kind.__name__.lower()
         raise ValueError(f"the fields of {field_name} are {', '.join(names)}")
+    for name, value in payload.items():
+        if not _has_type_of(kind.__dataclass_fields__[name].default, value):
+            raise ValueError(f"{name} can't be {value!r:.40}")
     return dict(payload)
+
+
+def _has_type_of(default: object, value: object) -> bool:
+    """Return whether a JSON value has the type of a default: a bool, an integer or a number. True for other types."""
+    if type(default) is float:
+        return type(value) is int or (type(value) is float and math.isfinite(value))
+    return type(default) not in (bool, int) or type(value) is type(default)
 
 
 _DAY_MS = 86_400_000  # more is a typing error

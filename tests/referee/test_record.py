@@ -5,6 +5,7 @@ The matches are real ones of scripted bots that play at random, sometimes badly.
 
 import hashlib
 import json
+import math
 import random
 import re
 from collections.abc import Callable
@@ -215,6 +216,26 @@ def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
         change(lines[0]["terms"][part])
         with pytest.raises(referee.RecordError, match=f"the fields of {part} are "):
             referee.read_record(sign_lines(lines))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("timing", "limit_ms", "500"),
+        ("timing", "bank_ms", None),
+        ("timing", "own", 1),
+        ("limits", "memory_mb", 1.5),
+        ("limits", "cores", math.inf),
+        ("", "forfeits", [3]),
+        ("", "lives", True),
+    ],
+)
+def test_settings_of_a_wrong_type_are_refused(part: str, name: str, value: object) -> None:
+    """They would fail later, where the record is shown or its lines are sent again."""
+    lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
+    (lines[0]["terms"][part] if part else lines[0]["terms"])[name] = value
+    with pytest.raises(referee.RecordError, match=f"{name} can't be "):
+        referee.read_record(sign_lines(lines))
 
 
 def test_strict_is_one_life_in_the_record() -> None:
