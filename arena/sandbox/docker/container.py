@@ -203,8 +203,9 @@ class Container:
         """Return a pidfd for the container's process 1. Raises HostProblemError if it isn't visible on this host."""
         with contextlib.suppress(OSError):
             handle = os.pidfd_open(pid)
-            if self.id in Path(f"/proc/{pid}/cgroup").read_text():
-                return handle
+            with contextlib.suppress(OSError):  # the process has ended
+                if self.id.encode() in Path(f"/proc/{pid}/cgroup").read_bytes():
+                    return handle
             os.close(handle)
         text = "the processes of this Docker engine's containers aren't visible here (Docker Desktop, another host)"
         raise HostProblemError(HostProblem(text, Remedy.ENGINE_HERE))

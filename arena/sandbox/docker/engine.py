@@ -334,7 +334,7 @@ _engines_lock = threading.Lock()
 def get_engine() -> Engine:
     """Return this process's connection to the engine that the environment names.
 
-    Raises SandboxError if the environment names no engine.
+    Raises SandboxError if that engine doesn't answer, or the environment names none.
     """
     key = (os.getpid(), os.environ.get("DOCKER_HOST", ""))  # a fork must not share its parent's sockets
     with _engines_lock:
