@@ -61,7 +61,7 @@ PROGRAM_ERRNOS = {
     errno.ENAMETOOLONG: "the name is too long",
     errno.EACCES: "not executable, or no permission",
     errno.EPERM: "not permitted to run",
-    errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
+    errno.ENOEXEC: "not a program for this machine (exec format error): is the #! line missing?",
     errno.E2BIG: "arguments and environment are too long",
 }
 
@@ -70,7 +70,7 @@ _COMPILE_ADVICE = "compile it for Linux, or put its source and a build command i
 
 
 def exec_error(path: str | os.PathLike[str]) -> str:
-    """Return why the kernel can't execute a file: the system that it is for, or that it is no program."""
+    """Return why the kernel can't execute a file: the other system that it is for, or that it isn't for this one."""
     head = b""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         head = file.read(4)

@@ -301,7 +301,7 @@ def _describe_exec_error(number: int, program: Program, path: str) -> str:
     """Return why a program can't be executed. number: the errno, one of PROGRAM_ERRNOS. path: the program's PATH."""
     name = program.argv[0]
     if number == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
-        return "the interpreter that its #! line names is missing"
+        return "the interpreter of its #! line, or its loader, is missing"
     return exec_error(program.cwd / name) if number == errno.ENOEXEC else PROGRAM_ERRNOS[number]
 
 

@@ -69,7 +69,7 @@ def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSan
     """Whatever its name, the program is at fault, and the message is a line that can be written into a record."""
     (files / name).write_text("#!/no/such/interpreter\n")
     (files / name).chmod(0o755)
-    with pytest.raises(ProgramError, match="the interpreter that its #! line names is missing") as problem:
+    with pytest.raises(ProgramError, match="the interpreter of its #! line, or its loader, is missing") as problem:
         sandbox.start(Program((str(files / name),), files), Limits())
     assert "\n" not in str(problem.value)
     assert json.dumps(str(problem.value), ensure_ascii=False).encode()

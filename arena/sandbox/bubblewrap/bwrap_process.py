@@ -108,8 +108,8 @@ class BwrapProcess:
     def await_exec(self, command: str, has_file: bool, within_s: float = START_S) -> None:
         """Wait until bwrap has executed the program `command`, and store its pid.
 
-        `has_file`: its file exists, so ENOENT means that the interpreter is missing. Raises ProgramError if it can't be
-        executed, SandboxError if the box fails or takes too long.
+        `has_file`: its file exists, so ENOENT means that an interpreter or loader is missing. Raises ProgramError if
+        it can't be executed, SandboxError if the box fails or takes too long.
         """
         started_at = time.monotonic()
         while (waited_s := time.monotonic() - started_at) < within_s:
@@ -125,7 +125,7 @@ class BwrapProcess:
                     return
                 problem = self._read_failure(command, is_ending=True)
                 if has_file and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
-                    raise ProgramError(f"{command}: the interpreter that its #! line names is missing")
+                    raise ProgramError(f"{command}: the interpreter of its #! line, or its loader, is missing")
                 raise problem
         raise self._read_failure(None, is_ending=False)
 
