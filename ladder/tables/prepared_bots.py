@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -47,18 +46,22 @@ class PreparedBots:
         Raises UnplayableTableError for a reason of `unplayable_reason`, DatabaseError if the database can't be used.
         """
 
-        def claim_session(connection: Connection) -> tuple[store.TableSession, str | None] | None:
-            """Claim the session; return it with the reason why it can't be played, which mustn't undo the claim."""
+        def claim_session(
+            connection: Connection,
+        ) -> tuple[store.TableSession, str | None, dict[int, PortableBot]] | None:
+            """Return the session, why it can't be played, which mustn't undo the claim, and else its bots."""
             session = store.claim_session(connection, id, runner)
-            return None if session is None else (session, unplayable_reason(connection, session))
+            if session is None:
+                return None
+            reason = unplayable_reason(connection, session)
+            return session, reason, {} if reason is not None else _list_portable_bots(connection, session)
 
         claimed = self._ladder.database.write(claim_session)
         if claimed is None:
             return None
-        session, reason = claimed
+        session, reason, bots = claimed
         if reason is not None:
             raise UnplayableTableError(reason)
-        bots = self._ladder.database.read_with_retry(partial(_list_portable_bots, session=session))
         return session, self._make_sandboxes(id, bots)
 
     def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
