@@ -4,14 +4,13 @@ import os
 
 import pytest
 
-from arena.sandbox import HostProblemError
-from arena.sandbox.docker.container import Container
+from arena.sandbox import HostProblemError, docker
 from tests.sandbox.talk import descriptors
 
 
 def test_no_descriptor_is_left_of_a_container_that_ended_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process ends between the pidfd and the read of its group."""
-    container = Container.__new__(Container)
+    container = docker.container.Container.__new__(docker.container.Container)
     container.id = "1" * 64
     monkeypatch.setattr(os, "pidfd_open", lambda pid: os.open(os.devnull, os.O_RDONLY))
     before = descriptors()
