@@ -339,11 +339,10 @@ def _summarize_users_for_admin(
     last_seen = store.list_last_seen(context.connection)
     summaries = []
     for owner in owners:
-        team = teams.get(owner.login)
-        party = owner.login if team is None else team
+        party = _find_party(teams, owner.login)
         summary = UserAdminSummary(
             summarize_user(context.connection, owner, context.viewer),
-            team,
+            teams.get(owner.login),
             tuple(bots.get(party, ())),
             is_playing=party in playing_parties,
             last_seen_at=last_seen.get(owner.id),
@@ -353,14 +352,21 @@ def _summarize_users_for_admin(
     return summaries
 
 
-def _list_bots_of_parties(context: ViewContext, teams: Mapping[str, str]) -> tuple[dict[str, list[str]], set[str]]:
-    """Return the names of the bots of each team or user without one, and which of these have a bot that plays.
+_Party = tuple[str | None, str]  # (team, ""), or (None, login) of a user without one
 
-    teams: by login. Keys are names of teams, and logins.
-    """
-    bots, playing_parties = defaultdict[str, list[str]](list), set[str]()
+
+def _find_party(teams: Mapping[str, str], login: str) -> _Party:
+    """Return the party of a user. teams: by login."""
+    return (teams[login], "") if login in teams else (None, login)
+
+
+def _list_bots_of_parties(
+    context: ViewContext, teams: Mapping[str, str]
+) -> tuple[dict[_Party, list[str]], set[_Party]]:
+    """Return the names of the bots of each party, and the parties that have a bot that plays. teams: by login."""
+    bots, playing_parties = defaultdict[_Party, list[str]](list), set[_Party]()
     for bot in store.all_bots(context.connection):
-        party = teams.get(bot.login, bot.login)
+        party = _find_party(teams, bot.login)
         bots[party].append(bot.name)
         if bot.active_version_id is not None:
             playing_parties.add(party)

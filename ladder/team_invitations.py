@@ -93,17 +93,19 @@ def _list_surplus_bots(
 
 
 def _require_place(ladder: Ladder, connection: Connection, login: str, team: str) -> None:
-    """Raise LadderError if a team is full, or the user is staff or can't leave another team."""
+    """Raise LadderError if a team is full without the user, or the user is staff or can't leave another team."""
     max_members, memberships = _require_max_members(ladder), users.current_memberships(connection)
-    if sum(membership.team == team for membership in memberships.values()) >= max_members:
-        members = format_count(max_members, "member")
-        raise LadderError(f"the team {escape_control(team)} is full: {members}.\nForm another.")
     user = get_acting_user(connection, login)
+    own_membership = memberships.get(user.login)
+    is_member = own_membership is not None and own_membership.team == team
+    members = sum(membership.team == team for membership in memberships.values())
+    if members >= max_members and not is_member:
+        raise LadderError(
+            f"the team {escape_control(team)} is full: {format_count(max_members, 'member')}.\nForm another."
+        )
     if user.staff:
         raise LadderError("staff can't join a team.\nOpen the link as a student.")
-    own_membership = memberships.get(user.login)
-    is_elsewhere = own_membership is not None and own_membership.team != team
-    if is_elsewhere and not may_change_team(connection, user):
+    if own_membership is not None and not is_member and not may_change_team(connection, user):
         raise LadderError("You are in a team already.\nAsk the staff to change it.")
 
 

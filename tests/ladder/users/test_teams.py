@@ -16,7 +16,7 @@ from arena.run import final_plan
 from arena.schedule import keyed_shuffle
 from ladder import activation, bots, store
 from ladder.challenges import queue_challenges
-from ladder.dashboards import list_events
+from ladder.dashboards import list_events, list_users_for_admin
 from ladder.grading import create_final, number_owners
 from ladder.home import view_account
 from ladder.ladder import Ladder
@@ -247,6 +247,26 @@ def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladd
         join_team(ladder, "RED", "ada")
     assert join_team(ladder, "Red", "ada", "cleo", "dan").joined == 1
     assert join_team(ladder, "Red", "bob").joined == 1
+
+
+def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
+    """As after a commit whose answer was lost."""
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+    form_team(ladder, "dan", "Red")
+    secret = invite_to_team(ladder, "dan").secret
+    for _ in range(2):
+        accept_invitation(ladder, "cleo", secret)
+    form_team(ladder, "dan", "Red")
+    with pytest.raises(LadderError, match="the team Red is full: 2 members"):
+        accept_invitation(ladder, "bob", secret)
+
+
+def test_a_team_named_like_a_user_has_no_bots_of_that_user(ladder: Ladder) -> None:
+    join_team(ladder, "ada", "bob")
+    with ladder.reading(STAFF_VIEWER) as context:
+        bots = {summary.user.login: summary.bots for summary in list_users_for_admin(context).items}
+    assert (bots["ada"], bots["bob"]) == (("bot-ada",), ("bot-bob",))
 
 
 def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder: Ladder) -> None:
