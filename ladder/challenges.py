@@ -58,9 +58,10 @@ def _queue_challenges(
     max_challenges = ladder.settings.quotas.max_challenges_per_day
     remaining = max_challenges - len(challenges) + len(stored_ids)
     if not (stored_ids or owner.staff) and count > remaining:
+        advice = f"Queue {remaining} or fewer, or wait" if remaining > 0 else "Wait"
         raise LadderError(
             f"{describe_party(login, party)} has queued {len(challenges)} of {max_challenges} challenges allowed today."
-            f"\nQueue {remaining} or fewer, or wait until tomorrow (UTC)."
+            f"\n{advice} until tomorrow (UTC)."
         )
     tables = [[version.id for version in table]] * count
     ids = stored_ids or store.queue_matches(connection, store.CHALLENGE, tables, now, requested_by=owner.id)

@@ -33,7 +33,7 @@ class ExportedFiles:
 def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     """Write a ladder into a new or empty folder; return its files.
 
-    names: whether to write what only staff may see, or only what is public. Raises LadderError if the folder isn't
+    names: whether to write logins, names and chat lines, or only pseudonyms. Raises LadderError if the folder isn't
     empty, OSError if it can't be written.
     """
     make_empty_folder(folder, "--out DIR")

@@ -451,7 +451,7 @@ class PruneResult:
 
 
 def prune_expired(ladder: Ladder) -> PruneResult:
-    """Remove events, chat lines, records and logs older than the limits in ladder.toml.
+    """Remove events, chat lines, records and logs older than the limits in ladder.toml; records of finals stay.
 
     Raises DatabaseError if the database can't be reached.
     """

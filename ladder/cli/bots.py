@@ -232,7 +232,7 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @option("--undo", is_flag=True, help="Include the match in the ratings again.")
 @audited
 @json_option(ActionResult)
@@ -269,7 +269,7 @@ def similar(folder: Path, as_json: bool) -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
+@option("--after", type=click.IntRange(1, 2**31 - 1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """List pending checks and matches."""

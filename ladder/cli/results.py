@@ -154,7 +154,7 @@ def _missing_record_reason(view: MatchPage) -> str:
 @option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
+@option("--after", type=click.IntRange(1, 2**31 - 1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
@@ -171,7 +171,7 @@ def matches(
 
 @click.command()
 @common.FOLDER_ARGUMENT
-@option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
+@option("--after", type=click.IntRange(0, 2**31 - 1), metavar="N", default=0, help="Only events after this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
 @option("--follow", is_flag=True, help="Also print new events, until interrupted.")
 @json_option(EventList)

@@ -50,7 +50,13 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     assert "the ladder has no user" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
-    assert "queued 8 of 10 challenges allowed today" in refused
+    assert "queued 8 of 10 challenges allowed today.\nQueue 2 or fewer, or wait until tomorrow" in refused
+    toml = own.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_challenges_per_day = 10", "max_challenges_per_day = 5"))
+    refused = own.arena("challenge", "late", "one", "--owner", "ada", code=2).err
+    assert "queued 8 of 5 challenges allowed today.\nWait until tomorrow" in refused
+    for command in (("void", 10**20, "--reason", "x"), ("matches", "--after", 10**20), ("queue", "--after", 10**20)):
+        assert "is not in the range" in own.arena(*command, code=2).err
     assert len(own.json("matches", "--todo")["items"]) == 8
 
 
