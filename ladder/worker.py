@@ -109,11 +109,12 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():
         cleanup_all_stale()
-    start, temporary_folder = time.monotonic(), Path(tempfile.gettempdir())
+    start = time.monotonic()
     try:
         with scratch_folder() as scratch:
             check = _VersionCheck(job, scratch.resolve()).run()
     except (bots.MissingProgramError, SandboxError, bots.ArchiveError, OSError) as error:
+        temporary_folder = Path(tempfile.tempdir or ".")  # None: no folder can be used, which is the error
         if is_disk_full(error, temporary_folder):
             raise WorkerRejectedError(no_space_message(temporary_folder)) from error
         raise referee.ArenaError(str(error)) from error

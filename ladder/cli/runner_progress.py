@@ -31,7 +31,7 @@ def run_to_end(
             metrics.count(event)
             if has_signal() and not has_announced_stop:
                 has_announced_stop = True
-                log.info("stopping after the matches in progress; send the signal again to stop immediately")
+                log.info("stopping after the matches in progress; a second Ctrl-C or SIGTERM stops it immediately")
             _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
                 kind = runner_events.event_kind(type(event))
