@@ -78,14 +78,15 @@ def _list_commitments(folder: Path) -> list[Path]:
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     """Restore a backup into a new folder and, if a URL is given, an empty database.
 
-    If it fails, the folder is as it was. Raises LadderError if the folder has a ladder, or the file is no complete,
-    unchanged backup; DatabaseError if the database isn't empty or can't be written; OSError if a file can't be read or
-    written.
+    If it fails, the folder is as it was, unless only the restored ladder.toml isn't valid: then it can be corrected.
+    Raises LadderError for this, if the folder has a ladder, or the file is no complete, unchanged backup; DatabaseError
+    if the database isn't empty or can't be written; OSError if a file can't be read or written.
     """
     if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
         raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
     was_there = folder.exists()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    has_files = any(folder.iterdir())
     try:
         with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
             _move_into_place(Path(scratch), _unpack(file, Path(scratch)), folder, url)
@@ -96,7 +97,8 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
             if not was_there:
                 shutil.rmtree(folder, ignore_errors=True)
         raise
-    folder.chmod(0o700)
+    if not has_files:
+        folder.chmod(0o700)
     return open_ladder(folder)
 
 

@@ -62,6 +62,21 @@ def test_other_files_than_published_ones_spoil_no_backup(ladder: Ladder, place: 
 
 
 @pytest.mark.parametrize("url", [None])
+def test_restoring_keeps_the_mode_of_a_folder_with_files(ladder: Ladder, place: Place) -> None:
+    write_backup(ladder, place.folder / "one.tar")
+    modes = []
+    for name in ("empty", "shared"):
+        folder = place.folder / name
+        folder.mkdir()
+        folder.chmod(0o755)
+        if name == "shared":
+            (folder / "notes.txt").write_text("for all")
+        restore_backup(place.folder / "one.tar", folder).close()
+        modes.append(folder.stat().st_mode & 0o777)
+    assert modes == [0o700, 0o755]
+
+
+@pytest.mark.parametrize("url", [None])
 def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
     """SQLite stores this mode in the file, and a copy lacks it."""
     write_backup(ladder, place.folder / "spring.tar")
