@@ -5,8 +5,8 @@ contains a card's slot, the seats that passed, or other seats that wanted to cha
 
 Messages are generated from these classes. `word` is the event's name in messages, which have the same fields in the
 same order. Fields that are None or have their default are omitted. `denies` turns the role into `not_duke`. The
-metadata of a private field list the seats that see it; `view.event_for_seat` removes it from all other copies. Tests
-compare the models, the texts and the protocol's pages with these classes.
+metadata of a private field list the seats that see it; `visibility.event_for_seat` removes it from all other copies.
+Tests compare the models, the texts and the protocol's pages with these classes.
 """
 
 from dataclasses import dataclass, field, fields

@@ -287,7 +287,9 @@ def _require_valid_faults(game: GameRecord) -> None:
     if any(fault.bot not in game.seating for fault in game.faults):
         raise ValueError(f"a fault of game {game.game} is of no bot of the match")
     for fault in game.faults:
-        if not _are_counts(fault.count, fault.step or 0) or not _are_texts(*filter(None, (fault.got, fault.used))):
+        if not _are_counts(fault.bot, fault.count, fault.step or 0) or not _are_texts(
+            *filter(None, (fault.got, fault.used))
+        ):
             raise ValueError(f"game {game.game}: a fault has an invalid number or text")
 
 

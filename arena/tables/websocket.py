@@ -277,7 +277,7 @@ class StreamChannel:
     async def close(self, code: int, reason: str) -> None:
         """Request that the web server closes the browser's socket, and close the stream."""
         with suppress(OSError):
-            self._writer.write(f"!{code} {reason}\n".encode())
+            self._writer.write(f"!{code} {reason}\n".encode("utf-8", "replace"))
             self._writer.close()
 
 

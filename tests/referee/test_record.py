@@ -355,6 +355,10 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
         edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "count": -1}]}]),
         "an invalid number or text",
     ),
+    "a fault of a fraction of a bot": (
+        edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 1.0, "code": "exited"}]}]),
+        "an invalid number or text",
+    ),
     "no start": (edit_record(lambda lines: [lines[0], {**lines[1], "start": {}}]), "hands"),
     "a start of one": (
         edit_record(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "coins": [2]}}]),
