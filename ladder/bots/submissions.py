@@ -113,11 +113,11 @@ def submit_folder(ladder: Ladder, folder: Path, received_at: float | None, submi
     for subfolder in _list_visible(folder):
         if not subfolder.is_dir():
             continue
-        login = subfolder.name
+        login = escape_control(subfolder.name)  # a name that this changes is no login
         try:
             path = _find_submitted_path(subfolder)
             if login in signed_up:
-                raise LadderError(f"{escape_control(login)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
+                raise LadderError(f"{login} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
             result.accepted[login] = submit_bot(
                 ladder, path, login, received_at=received_at, submitted_by=submitted_by, uses_pseudonym=True
             )
@@ -132,8 +132,14 @@ def submit_folder(ladder: Ladder, folder: Path, received_at: float | None, submi
 
 
 def _find_submitted_path(subfolder: Path) -> Path:
-    """Return the only file or folder in a user's subfolder, else the subfolder. Raises LadderError for a symlink."""
-    contents = _list_visible(subfolder)
+    """Return the only file or folder in a user's subfolder, else the subfolder.
+
+    Raises LadderError for a symlink, or if the subfolder can't be read.
+    """
+    try:
+        contents = _list_visible(subfolder)
+    except OSError as error:
+        raise LadderError(f"the folder can't be read: {error.strerror}.\nCorrect its permissions.") from None
     if any(path.is_symlink() for path in (subfolder, *contents)):
         raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
     return contents[0] if len(contents) == 1 else subfolder

@@ -1,5 +1,7 @@
 """Tests of submissions: of many users at once, and with a time entered by staff."""
 
+import errno
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -44,6 +46,28 @@ def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_p
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
             submit_bot(ladder, path, "ada", name=names["bob"].replace(" ", separator))
     assert submit_bot(ladder, path, "ada", name=names["ada"].replace(" ", "-")).number == 1
+
+
+def test_a_subfolder_that_cannot_be_read_or_named_stops_no_other_submission(
+    ladder: Ladder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_folder = Path.iterdir
+
+    def refuse_ada(folder: Path) -> Iterator[Path]:
+        if folder.name == "ada":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return list_folder(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refuse_ada)
+    for name in (b"ada", b"bob", b"\xff", b"d\x1b"):
+        folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/many/" + name))
+        folder.mkdir(parents=True)
+        (folder / "bot.py").write_text(PY)
+    result = submit_folder(ladder, tmp_path / "many", None, "prof")
+    assert list(result.accepted) == ["bob"]
+    assert list(result.rejected) == ["ada", "d\\x1b", "\\udcff"]
+    assert "can't be read: Permission denied" in result.rejected["ada"]
+    assert "has no user" in result.rejected["\\udcff"]
 
 
 def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path) -> None:
