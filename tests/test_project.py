@@ -139,7 +139,11 @@ PATCHES = {
     "run/test_worker.py": 1,
     "sandbox/bubblewrap/test_box.py": 3,
     "sandbox/docker/test_box.py": 1,
+    "sandbox/docker/test_container.py": 1,
+    "sandbox/linux/test_processes.py": 2,
     "sandbox/test_backends.py": 1,
+    "sandbox/test_process.py": 2,
+    "sandbox/test_program_files.py": 1,
     "sandbox/test_scratch.py": 1,
 }
 SLEEPS = {

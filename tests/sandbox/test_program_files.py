@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -193,12 +194,11 @@ def test_a_disk_that_is_full_at_a_link_is_no_fault_of_the_program(
     assert is_disk_full(caught.value, copy)
 
 
-def test_a_lack_of_descriptors_is_no_fault_of_the_program(
-    files: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(path: Path) -> None:
-        raise OSError(errno.EMFILE, "Too many open files", str(path))
-
-    monkeypatch.setattr(os, "scandir", fail)
-    with pytest.raises(SandboxError, match="Too many open files"):
-        copy_files(Program(("true",), files), copy, 1)
+def test_a_lack_of_descriptors_is_no_fault_of_the_program(files: Path, copy: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(SandboxError, match="Too many open files"):
+            copy_files(Program(("true",), files), copy, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
