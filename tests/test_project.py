@@ -121,6 +121,7 @@ PATCHES = {
     "ladder/conftest.py": 1,
     "rating/test_many.py": 1,
     "ladder/test_chat.py": 2,
+    "ladder/test_ladder.py": 1,
     "ladder/test_worker.py": 2,
     "ladder/test_faults.py": 2,
     "ladder/test_lost_answers.py": 2,
