@@ -479,9 +479,12 @@ def _parse_local_time(text: str, zone: str) -> datetime:
 
     Raises ValueError if the text is no time, KeyError or OSError if there is no such zone.
     """
-    has_offset = re.fullmatch(r"[+-]\d\d:\d\d|Z", zone)
+    has_offset = re.fullmatch(r"[+-]([01]\d|2[0-3]):[0-5]\d|Z", zone)
     time = datetime.fromisoformat(text + (zone if has_offset else ""))
-    zoned_time = time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone or "UTC"))
+    try:
+        zoned_time = time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone or "UTC"))
+    except ValueError:  # of a path, such as ../x
+        raise KeyError(zone) from None
     return datetime.fromisoformat(zoned_time.isoformat(timespec="seconds"))
 
 

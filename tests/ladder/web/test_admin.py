@@ -456,6 +456,8 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
             {"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"},
             "There is no time zone &#34;Mars/Base&#34;",
         ),
+        ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "../x"}, "There is no time zone"),
+        ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "+99:99"}, "There is no time zone"),
         (
             {"table": "baselines", "name": "a", "points": "1", "beats": ""},
             '<p class="bad" role="alert" data-still>A baseline',
