@@ -158,7 +158,7 @@ def _has_valid_host(server: SplitResult) -> bool:
 def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
     """Return the address of the environment's proxy for a server, and a clause that names it; None and "" without one.
 
-    Raises ValueError for a proxy that isn't reached by plain HTTP: urllib supports no other.
+    Raises ValueError for a proxy that is reached neither by HTTP nor by HTTPS, such as one of SOCKS.
     """
     host_and_port = server.netloc.rpartition("@")[2]
     setting = None if proxy_bypass(host_and_port) else getproxies().get(server.scheme)
@@ -169,7 +169,7 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
     address = setting if "://" in setting else f"http://{setting}"
     with suppress(ValueError):
         proxy = urlsplit(address)
-        if proxy.scheme == "http" and proxy.hostname:
+        if proxy.scheme in ("http", "https") and proxy.hostname:
             port = "" if proxy.port is None else f":{proxy.port}"
             return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {source})"
     raise ValueError(f"the proxy of {source} isn't supported: use http://HOST:PORT, or add the server to no_proxy")

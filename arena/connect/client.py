@@ -92,6 +92,8 @@ class LocalProgram:
             offence = f"the program wrote a line of more than {LINE_LIMIT} bytes"
         if offence:
             self.kill()
+            while await self._process.stdout.read(LINE_LIMIT):
+                pass  # `wait` never returns while a full pipe isn't read
         code = await self._process.wait()
         end = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
         self.reason = offence or end

@@ -97,7 +97,7 @@ def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
     [
         ("sys.exit(3)", "the program can't play: the program ended with exit code 3 before its first line"),
         ("print('x' * 70000)", "a line of more than 65536 bytes"),
-        ("print('{\"type\":\"hello\"}' + 300 * '\\nx')", "the program wrote 100 unsolicited lines"),
+        ("print('{\"type\":\"hello\"}' + 100_000 * '\\nx')", "the program wrote 100 unsolicited lines"),
         (
             '\nprint(\'{"type":"hello"}\', flush=True); sys.stdin.readline(); sys.stdin.readline(); sys.exit(4)',
             "exit code 4",
