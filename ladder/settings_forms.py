@@ -429,10 +429,10 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
         is_in_form = name in values or shape.get("type") == "boolean"
         if name in LOCKED_KEYS or not is_in_form:
             continue
-        new = _parse_value(name, shape, values.get(name, "").strip(), values.get("zone", "").strip())
+        text = values.get(name, "").strip()
+        new = _parse_value(name, shape, text, values.get("zone", "").strip())
         old = section.get(name)
-        is_same_minute = isinstance(old, datetime) and _format_value(new) == _format_value(old)  # as forms show it
-        if new == old or is_same_minute or (old is None and new == shape.get("default")):
+        if new == old or _is_as_shown(old, new, text) or (old is None and new == shape.get("default")):
             continue
         changes.append(f"{label}.{name}: {_describe_value(old)} → {_describe_value(new)}")
         if new is None:
@@ -440,6 +440,16 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
         else:
             section[name] = new
     return changes
+
+
+def _is_as_shown(old: Any, new: Any, text: str) -> bool:
+    """Return whether a form's text is a value as forms show it: without seconds, or without all digits of a number.
+
+    new: the value of the text, which has the form's zone.
+    """
+    if isinstance(old, datetime):
+        return len(text) == len("2026-12-01T23:59") and _format_value(new) == _format_value(old)
+    return isinstance(old, float) and text == _format_value(old)
 
 
 def _describe_value(value: Any) -> str:

@@ -70,7 +70,7 @@ def _address(text: str) -> str:
         return f"{match[1]}{YOU} {_IRREGULAR.get(verb, verb.removesuffix('s'))}"
 
     text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
-    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", re.sub(rf"\b{YOU}'s", "your", text))
+    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", re.sub(rf"(?<![\w.-]){YOU}'s", "your", text))
 
 
 def _choose_event_keys(event: Mapping[str, Any]) -> Iterator[str]:

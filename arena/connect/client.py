@@ -92,11 +92,14 @@ class LocalProgram:
             offence = f"the program wrote a line of more than {LINE_LIMIT} bytes"
         if offence:
             self.kill()
+            self.reason = offence
+            self._output.put_nowait((self, None))
             while await self._process.stdout.read(LINE_LIMIT):
                 pass  # `wait` never returns while a full pipe isn't read
+            return
         code = await self._process.wait()
-        end = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
-        self.reason = offence or end
+        how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        self.reason = f"the program ended {how}"
         self._output.put_nowait((self, None))
 
 

@@ -138,9 +138,10 @@ def _find_submitted_path(subfolder: Path) -> Path:
     """
     try:
         contents = _list_visible(subfolder)
+        has_link = any(path.is_symlink() for path in (subfolder, *contents))
     except OSError as error:
         raise LadderError(f"the folder can't be read: {error.strerror}.\nCorrect its permissions.") from None
-    if any(path.is_symlink() for path in (subfolder, *contents)):
+    if has_link:
         raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
     return contents[0] if len(contents) == 1 else subfolder
 

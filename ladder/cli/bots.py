@@ -16,7 +16,15 @@ from arena.cli.submit import print_submission
 from arena.escaping import escape_control
 from ladder import activation, bots
 from ladder.challenges import QueuedChallenge, queue_challenges
-from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
+from ladder.cli.common import (
+    ACTOR_OPTION,
+    FOLDER_ARGUMENT,
+    RowNumber,
+    audited,
+    complete_bots,
+    open_ladder_or_exit,
+    print_view,
+)
 from ladder.cli.results import print_log
 from ladder.clock import format_local_time, parse_time
 from ladder.ladder import ActionResult, get_bot, set_frozen
@@ -164,7 +172,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
+@click.argument("version", metavar="[VERSION]", type=RowNumber(1), required=False)
 @audited
 @json_option(ActionResult)
 def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
@@ -232,7 +240,7 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 
 @click.command()
 @FOLDER_ARGUMENT
-@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.argument("match", metavar="MATCH", type=RowNumber(1))
 @option("--undo", is_flag=True, help="Include the match in the ratings again.")
 @audited
 @json_option(ActionResult)
@@ -269,7 +277,7 @@ def similar(folder: Path, as_json: bool) -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
-@option("--after", type=click.IntRange(1, 2**31 - 1), metavar="MATCH", help="Only matches after this one in the list.")
+@option("--after", type=RowNumber(1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """List pending checks and matches."""

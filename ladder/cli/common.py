@@ -84,6 +84,13 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, text: str
     return [CompletionItem(name) for name in names if name.startswith(text) and name.isprintable()]
 
 
+class RowNumber(click.IntRange):
+    """A match or an event by its number. Too large numbers name none, and become one that a database can compare."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return min(int(super().convert(value, param, ctx)), 2**31 - 1)
+
+
 FOLDER_ARGUMENT = click.argument(
     "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_complete_folders
 )

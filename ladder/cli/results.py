@@ -124,7 +124,7 @@ def _format_csv(ranking: Standings) -> str:
 
 @click.command()
 @common.FOLDER_ARGUMENT
-@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.argument("match", metavar="MATCH", type=common.RowNumber(1))
 @option("--record", is_flag=True, help="Print the record, which `arena verify` checks.")
 @json_option(MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
@@ -154,7 +154,7 @@ def _missing_record_reason(view: MatchPage) -> str:
 @option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
-@option("--after", type=click.IntRange(1, 2**31 - 1), metavar="MATCH", help="Only matches after this one in the list.")
+@option("--after", type=common.RowNumber(1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
@@ -171,7 +171,7 @@ def matches(
 
 @click.command()
 @common.FOLDER_ARGUMENT
-@option("--after", type=click.IntRange(0, 2**31 - 1), metavar="N", default=0, help="Only events after this number.")
+@option("--after", type=common.RowNumber(0), metavar="N", default=0, help="Only events after this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
 @option("--follow", is_flag=True, help="Also print new events, until interrupted.")
 @json_option(EventList)
@@ -200,7 +200,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 
 @click.command()
 @common.FOLDER_ARGUMENT
-@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.argument("match", metavar="MATCH", type=common.RowNumber(1))
 @click.argument("bot", metavar="BOT", shell_complete=common.complete_bots)
 @json_option(BotLogs)
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:

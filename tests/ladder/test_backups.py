@@ -1,11 +1,13 @@
 """Tests of backups: a ladder is written to one file while it plays, and restored to SQLite or PostgreSQL."""
 
+import hashlib
+import io
 import os
 import signal
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import IO, Any, cast
 
 import pytest
 
@@ -58,6 +60,22 @@ def test_other_files_than_published_ones_spoil_no_backup(ladder: Ladder, place: 
     (ladder.path / name).write_text("notes")
     write_backup(ladder, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
+        assert not (again.path / name).exists()
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_backup_of_release_1_with_another_file_is_restored_without_it(ladder: Ladder, place: Place) -> None:
+    write_backup(ladder, place.folder / "one.tar")
+    name, notes = "final-grades of May.txt", b"notes"
+    with tarfile.open(place.folder / "one.tar") as old, tarfile.open(place.folder / "two.tar", "w") as new:
+        members = {member.name: cast(IO[bytes], old.extractfile(member)).read() for member in old}
+        members[name] = notes
+        members["SHA256SUMS"] += f"{hashlib.sha256(notes).hexdigest()}  {name}\n".encode()
+        for member, data in members.items():
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            new.addfile(info, io.BytesIO(data))
+    with closing(restore_backup(place.folder / "two.tar", place.folder / "again")) as again:
         assert not (again.path / name).exists()
 
 

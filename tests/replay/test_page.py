@@ -70,18 +70,18 @@ def test_the_page_has_every_game_as_text() -> None:
 
 
 def test_a_person_is_addressed_in_the_text_but_not_in_quoted_talk() -> None:
-    match = sample(games=1, bots=("you", "bayou", "turtle", "honest"))
-    you, bayou = (match["games"][0]["seating"].index(bot) for bot in (0, 1))
+    match = sample(games=1, bots=("you", "not-you", "turtle", "honest"))
+    you, target = (match["games"][0]["seating"].index(bot) for bot in (0, 1))
     match["games"][0] |= {"winner": you}
     match["games"][0]["steps"][0]["events"] = [
         {"event": "say", "seat": you, "says": "text", "text": "1: you takes"},
         {"event": "action", "seat": you, "action": "tax"},
-        {"event": "examined", "seat": you, "target": bayou, "replaced": False},
+        {"event": "examined", "seat": you, "target": target, "replaced": False},
     ]
     page = html.unescape(replay_page([match], ""))
     assert "Game 1: you win after" in page
     assert "you are dealt" in page
-    assert "you say: “1: you takes” · you take tax · you hand bayou's card back" in page
+    assert "you say: “1: you takes” · you take tax · you hand not-you's card back" in page
 
 
 @pytest.mark.parametrize("preset", PRESETS)
