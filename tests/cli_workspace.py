@@ -127,9 +127,11 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     return words
 
 
-# Ctrl-C may come while a file is being opened, which then only the collector closes, or in a hook of logging at a fork.
+# Ctrl-C may come while a file is opened or a program started, which then only the collector closes, or in a hook of
+# logging at a fork.
 HALF_OPEN = re.compile(
     r"^Exception ignored in: (?:<_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n"
+    r"|<function Popen\.__del__ .*\nTraceback .*\n(?:  .*\n)+ResourceWarning: subprocess .* is still running\n"
     r"|<function _releaseLock .*\nTraceback .*\n(?:  .*\n)+KeyboardInterrupt.*\n)",
     re.M,
 )
