@@ -89,7 +89,7 @@ test: $(VENV)/.dev
 test-all: test-compiled test-rest
 
 # Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks. They wait half of their time.
-test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 4)
+test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3)
 test-rest: $(VENV)/.dev
 	$(call tests,(boxes or long) and not clock and not soak)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
