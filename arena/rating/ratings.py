@@ -137,9 +137,9 @@ def _rate_without_matches(matches: Matches, field: RatedField) -> Fit:
     """Return the fit before the first match, in which each playing bot may have each rank among them."""
     playing = field.playing()
     strengths = tuple(_make_newcomer(len(playing) - (bot in playing)) for bot in range(field.bots))
-    nobody, nothing = np.zeros(0, np.int64), np.zeros(0)
-    win_rates = ExpectedWinRates(nobody, nothing, nothing, nothing, has_intervals=False)
-    return Fit(strengths, field, np.full(field.bots, np.nan), nobody, matches, None, win_rates)
+    no_bots, no_values = np.zeros(0, np.int64), np.zeros(0)
+    win_rates = ExpectedWinRates(no_bots, no_values, no_values, no_values, has_intervals=False)
+    return Fit(strengths, field, np.full(field.bots, np.nan), no_bots, matches, None, win_rates)
 
 
 def _extend_start(start: Floats | None, bots: int) -> Floats:
