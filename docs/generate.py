@@ -6,12 +6,14 @@
 import ast
 import contextlib
 import dataclasses
+import html
 import inspect
 import io
 import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, cast, get_args
@@ -23,6 +25,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from arena import __version__
+from arena.bots.languages import LANGUAGES, Language
 from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
 from arena.coup import ABOUT, COUP, FIELD_BY_NAME, PRESETS, Action, ActionRule, changed_fields, replace_fields, to_dict
@@ -479,8 +482,43 @@ def notation_table() -> Iterator[str]:
     yield f"| {' '.join(aimed)} | `turn` | the action, aimed at seat 2 |"
 
 
-# The head of a table with its generated rows, and what makes these.
-RULE_TABLES: dict[str, Callable[[], Iterable[str]]] = {
+def kits_table() -> Iterator[str]:
+    """Yield the kits with their starters, and the method for a turn with which each kit's file begins."""
+    for name, language in _list_languages_with_kits():
+        source = (KITS / language.kit).read_text(encoding="utf-8")
+        requirement = re.search(r"requires only (.*?)(?: or newer| and .*?)?\. This", source)
+        assert requirement, f"{language.kit} doesn't say what it requires"
+        product = requirement[1] if language.name in requirement[1] else f"{language.name}, {requirement[1]}"
+        links = f"[{language.kit}](../../protocol/kits/{language.kit}), [{name}](../../sample_bots/{name})"
+        yield f"| {product} | {links} | {code(_extract_turn_method(source))} |"
+
+
+def _extract_turn_method(source: str) -> str:
+    """Return the method of the bot with which a kit's source begins, on one line."""
+    lines = [re.sub(r"^(//!?| \*)", "", line).expandtabs(4) for line in html.unescape(source).splitlines()]
+    while not re.search(r"\b[tT]urn\(", lines[0]):
+        del lines[0]
+    margin = lines[0][: -len(lines[0].lstrip())]
+    method = [lines[0], *takewhile(lambda line: line.startswith(f"{margin} "), lines[1:])]
+    if lines[len(method)] == f"{margin}}}":
+        method.append("}")
+    return " ".join(map(str.strip, method)).replace("} return", "}; return")  # as Go requires on one line
+
+
+def starter_links() -> Iterator[str]:
+    """Yield the links to all starters, in the form of the list of documents."""
+    for name, language in _list_languages_with_kits():
+        yield f"- [{language.name}](../sample_bots/{name})"
+
+
+def _list_languages_with_kits() -> list[tuple[str, Language]]:
+    return [(name, language) for name, language in LANGUAGES.items() if language.kit]
+
+
+# The head of a table or list with its generated rows, and what makes these.
+GENERATED_ROWS: dict[str, Callable[[], Iterable[str]]] = {
+    r"(\| language \| kit, starter .*\n.*\n)(?:\|.*\n)*": kits_table,
+    r"(## Starters\n\n)(?:- \[.*\]\(\.\./sample_bots/\w+\)\n)*?(?=- .*strategist)": starter_links,
     r"(\| action \| `ruleset` .*\n.*\n)(?:\|.*\n)*": actions_table,
     r"(\| word \| request \| meaning \|\n.*\n)(?:\|.*\| the action(?:, aimed at seat 2)? \|\n)*": notation_table,
 }
@@ -493,9 +531,9 @@ _COLUMNS = re.compile(r"(Columns of `standings.csv`.*?: ).*(?=\.\n)")
 
 
 def with_current_facts(text: str) -> str:
-    """Return a document with the current version, columns of standings.csv, and rows of RULE_TABLES."""
+    """Return a document with the current version, columns of standings.csv, and GENERATED_ROWS."""
     columns = ", ".join(map(code, STANDINGS_COLUMNS))
-    for head, make in RULE_TABLES.items():
+    for head, make in GENERATED_ROWS.items():
         rows = "".join(f"{row}\n" for row in make())
         text = re.sub(head, rf"\g<1>{rows}", text)
     return _COLUMNS.sub(rf"\g<1>{columns}", _VERSION.sub(rf"\g<1>{__version__}", text))
