@@ -74,15 +74,15 @@ def bounded() -> bool:
 class Stage:
     """A tier ready to be attacked. A context manager; raises SandboxError if the tier doesn't work."""
 
-    def __init__(self, tier: str, scratch: Path, surrounded: bool = True) -> None:
-        """Set up the tier, and if `surrounded` the targets; a stage that will be killed has none."""
+    def __init__(self, tier: str, scratch: Path) -> None:
         self.tier = tier
         self.limits = Limits()
         self.other_user = tier != "process" or os.getuid() == 0
         self._closing = contextlib.ExitStack()
         try:
             self._open(scratch)
-            self.targets = self._targets() if surrounded else {}
+            self.targets = self._targets()
+
         except BaseException:
             self._closing.close()
             raise

@@ -13,13 +13,8 @@ runs) is reported as not run, with the reason. A program that refuses to run bec
 
 import contextlib
 import json
-import os
 import re
 import secrets
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -27,14 +22,13 @@ from pathlib import Path
 
 from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing
 from arena.referee.process import play_match
-from arena.sandbox import Box, SandboxError, cleanup_stale
+from arena.sandbox import Box, SandboxError
 from tests.red_team import channels
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
-from tests.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
+from tests.red_team.stage import Stage, Talk, bounded, left_behind, missing, traces
 
 HONEST = Row(0, "an honest match", ())
 PROBES_S = 300.0  # all probes of a tier; they take 2 to 6 s
-SWEPT_S = 60.0  # what a killed referee left must be gone this long after the next start
 OPEN = "OPEN"
 NO_CONTROL = "no control"
 PATIENT_MS = 2000
@@ -243,7 +237,8 @@ def _wrong_faults(kind: Match, codes: set[str]) -> list[str]:
     charged = ", ".join(sorted(codes)) or "nothing"
     if not codes:
         return [] if not kind.faults or "" in kind.faults else ["charged with nothing"]
-    known = codes <= {*kind.faults, *kind.perhaps} and codes & set(kind.faults)
+    known = codes <= {*kind.faults, "out_of_lives"} and codes & set(kind.faults)
+
     return [] if known else [f"charged with {charged}"]
 
 
@@ -261,10 +256,8 @@ def _out_of_bounds(kind: Match, seen: dict[str, str], frozen: bool) -> list[str]
 
 def scene(row: Row, kind: Together, stage: Stage) -> Result:
     expected = OPEN if stage.tier in kind.works_in else "blocked"
-    if kind.bounded and stage.tier == "process" and not bounded():
-        why = "not run: no control group would hold it"
-        return Result(row.number, row.title, stage.tier, expected, why, True, ran=False)
     before = traces(stage)
+
     token = secrets.token_hex(8)
     found = SCENES[kind.scene](stage, token)
     wrong = []
@@ -305,50 +298,7 @@ def _marks(talk: Talk, command: str) -> list[str]:
     return [str(mark) for mark in json.loads(talk.line())["marks"]]
 
 
-def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]:
-    """Kill a referee that has a hostile bot, and sweep as the next start does; return the survivors."""
-    command = [sys.executable, "-c", "from tests.red_team.suite import be_killed; be_killed()"]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    arguments = [stage.tier, str(stage.scratch / "killed"), token, str(int(frozen))]
-    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, env=env, start_new_session=True) as referee:
-        assert referee.stdout is not None
-        try:
-            ready = referee.stdout.readline().strip()
-        finally:
-            referee.send_signal(signal.SIGKILL)
-    if ready != b"ready":
-        return ["the referee didn't get ready"]
-    cleanup_stale(stage.tier)
-    deadline = time.monotonic() + SWEPT_S
-    while (left := survivors(token)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return left
-
-
-def _referee_killed_frozen(stage: Stage, token: str) -> list[str]:
-    return _referee_killed(stage, token, frozen=True)
-
-
-def be_killed() -> None:
-    """Be a referee whose bot has attacked: the suite runs this in a process of its own and kills it."""
-    tier, scratch, token, frozen = sys.argv[1:5]
-    with Stage(tier, Path(scratch), surrounded=False) as stage, Talk(stage.start("bot.py", "daemon", token)) as talk:
-        talk.send('{"type":"hello"}')
-        talk.line()
-        talk.send('{"type":"request","id":2}')
-        talk.line()
-        if frozen == "1":
-            talk.box.freeze()
-        print("ready", flush=True)
-        time.sleep(SWEPT_S * 3)
-
-
-SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
-    "persist": _persist,
-    "twins": _twins,
-    "referee_killed": _referee_killed,
-    "referee_killed_frozen": _referee_killed_frozen,
-}
+SCENES: dict[str, Callable[[Stage, str], list[str]]] = {"persist": _persist, "twins": _twins}
 
 
 # --- channels ---------------------------------------------------------------------------------------------------------

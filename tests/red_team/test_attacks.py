@@ -246,7 +246,8 @@ def test_the_table_marks_and_counts_unexpected_results() -> None:
 
 def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: StageOf, scratch: Path) -> None:
     stage_of("process")
-    results = list(suite.attack(["process"], scratch, rows=[7, 46]))
-    assert [result.row for result in results] == [0, 46, 7]  # probes share a box, which comes first
+    results = list(suite.attack(["process"], scratch, rows=[10, 46]))
+    assert [result.row for result in results] == [0, 46, 10]  # probes share a box, which comes first
+
     assert failures(results) == 0, results
     assert not scratch.exists() or list(scratch.iterdir()) == []

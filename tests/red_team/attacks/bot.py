@@ -11,7 +11,6 @@ The suite reads lines on standard error of the form "saw NAME VALUE".
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import mmap
 import os
@@ -27,7 +26,6 @@ import calls
 
 ATTACK_AT = 2  # the id of the request at which the bot attacks
 MAX_CHILDREN = 300  # far above Limits.processes, and harmless to a host
-MAX_MB = 1024  # four times Limits.memory_mb
 CHILD_S = 30.0  # a surviving child ends by itself, so a failed test leaves none for long
 BOT = os.path.dirname(os.path.abspath(__file__))
 
@@ -78,22 +76,9 @@ def daemon() -> None:
     os.wait()
 
 
-def deaf() -> None:
-    """Row 3: ignore all signals, and the end of input."""
-    for number in range(1, 32):
-        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=lambda: time.sleep(CHILD_S)).start()
-
-
 def stop() -> None:
     """Row 4: stop itself."""
     os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def sleep() -> None:
-    """Row 4: sleep."""
-    time.sleep(CHILD_S)
 
 
 def kill_supervisor() -> None:
@@ -109,23 +94,6 @@ def kill_all() -> None:
     saw("kill-all", calls.word_of(lambda: os.kill(-1, signal.SIGKILL)))
 
 
-def exit_zero() -> None:
-    """Row 7: exit with code 0."""
-    os._exit(0)
-
-
-def crash_segv() -> None:
-    """Row 9: read at address 0."""
-    saw("last-words", "here")
-    ctypes.string_at(0)
-
-
-def crash_abort() -> None:
-    """Row 9: abort."""
-    saw("last-words", "here")
-    os.abort()
-
-
 def heir() -> None:
     """Row 10: die while a grandchild keeps the pipes open."""
     if os.fork() == 0:
@@ -135,12 +103,6 @@ def heir() -> None:
         os._exit(0)
     os.wait()
     os._exit(3)
-
-
-def close_output() -> None:
-    """Row 11: close the pipes and live on."""
-    os.close(1)
-    time.sleep(CHILD_S)
 
 
 def another_program() -> None:
@@ -173,19 +135,6 @@ def zombies() -> None:
     saw("processes", made)
 
 
-def threads() -> None:
-    """Row 16: start threads until refused."""
-    made = 0
-    threading.stack_size(64 * 1024)
-    try:
-        while made < MAX_CHILDREN:
-            threading.Thread(target=time.sleep, args=(CHILD_S,), daemon=True).start()
-            made += 1
-    except RuntimeError:
-        pass
-    saw("processes", made)
-
-
 def slow_death() -> None:
     """Row 17: be killed with much memory in many mappings."""
     held = [mmap.mmap(-1, 1024 * 1024) for _ in range(150)]
@@ -198,7 +147,7 @@ def slow_death() -> None:
 
 
 def busy() -> None:
-    """Row 19: think for ever."""
+    """Think for ever."""
     while True:
         pass
 
@@ -254,16 +203,6 @@ def _burnt() -> float:
 # --- memory and files -------------------------------------------------------------------------------------------------
 
 
-def memory_bomb() -> None:
-    """Row 32: take memory until refused or killed."""
-    held = []
-    for number in range(MAX_MB // 16):
-        held.append(bytearray(os.urandom(1024)) * (16 * 1024))
-        if number % 2:
-            saw("mb", (number + 1) * 16)
-    saw("mb", MAX_MB)
-
-
 def memory_in_child() -> None:
     """Row 32: let children take memory, each less than the limit, and report whether one is killed."""
     children = []
@@ -307,40 +246,6 @@ def _nasty(root: str) -> None:
     os.chmod(root, 0)
 
 
-# --- the protocol, in every box ---------------------------------------------------------------------------------------
-
-
-def flood() -> None:
-    """Row 70: write without a newline."""
-    while True:
-        os.write(1, b"x" * 65536)
-
-
-def flood_lines() -> None:
-    """Row 71: write lines."""
-    while True:
-        os.write(1, b'{"id":0,"choice":0}\n' * 3000)
-
-
-def flood_errors() -> None:
-    """Row 72: write to standard error, then keep playing."""
-    for _ in range(400):
-        os.write(2, b"thinking " * 7000)
-
-
-def drip() -> None:
-    """Rows 23 and 24: write a byte every 5 ms."""
-    while True:
-        os.write(1, b" ")
-        time.sleep(0.005)
-
-
-def half_line() -> None:
-    """Row 93: write half a line and leave."""
-    os.write(1, b'{"id":')
-    os._exit(0)
-
-
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
 TOKEN = sys.argv[2] if len(sys.argv) > 2 else ""
@@ -353,14 +258,12 @@ def answer() -> None:
 
 # Attacks that answer their own requests, or never return.
 _TAKES_OVER = {another_program, from_memory, burn_in_thread, burn_in_child}
-_AT_ONCE = "exit_at_once"
 
 
 def main() -> None:
     global _open_request
     calls.refuse_privileges()
-    if sys.argv[1] == _AT_ONCE:
-        sys.exit(4)
+
     attack = globals()[sys.argv[1]]
     for line in sys.stdin:
         message = json.loads(line)
