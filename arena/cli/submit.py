@@ -29,7 +29,6 @@ MAX_TRIES = 10  # if the server is busy with other uploads
 
 _POLL_S = 1.0  # between two requests for a check's state
 _RUNNING_STATUSES = ("queued", "checking")
-_STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,10 @@ class SubmissionReport:
     status: str = "queued"
     reason: str | None = None
     steps: tuple[CheckStepView, ...] = ()
+
+
+# A later server may add fields, which they leave out.
+_REPORT, _STEPS = TypeAdapter(SubmissionReport), TypeAdapter(tuple[CheckStepView, ...])
 
 
 @click.command()
@@ -76,7 +79,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     file = token_file(file)
     with _exit_on_errors(url, file):
         server = open_client(url, file)
-        report = SubmissionReport(**_upload_with_retries(server, bot, name))
+        report = _REPORT.validate_python(_upload_with_retries(server, bot, name))
         page = f"/bots/{quote(report.name, safe='')}/{report.number}"
         try:
             print_submission(

@@ -8,11 +8,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from arena.cli.submit import SubmissionReport
 from ladder.dashboards import list_events
 from ladder.ladder import open_ladder
 from ladder.permissions import Viewer
@@ -168,6 +170,10 @@ def serve_answers(status: int, body: bytes, **headers: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 
@@ -177,6 +183,15 @@ def serve_answers(status: int, body: bytes, **headers: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{made.server_port}"
         made.shutdown()
         thread.join(20)
+
+
+def test_a_later_server_may_report_more_fields(place: Place) -> None:
+    (place.folder / "token").write_text("t" * 43)
+    report = SubmissionReport("x@1", "x", 1, False, None, 9, None)
+    answer = {**asdict(report), "max_upload_mb": 64, "of_a_later_version": True}
+    with serve_answers(200, json.dumps(answer).encode()) as url:
+        ran = place.call("submit", url, place.bot("x.py"), "--token-file", "token", "--no-wait", "--json")
+    assert (ran.code, json.loads(ran.out)["version_ref"]) == (0, "x@1"), ran
 
 
 def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
