@@ -119,6 +119,7 @@ def _by(*tests: str) -> CoveredBy:
 _BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_and_its_opponent_is_unharmed"
 _CLOCK = "tests/referee/process/test_clock.py"
 _CONTRACT = "tests/sandbox/test_contract.py"
+_LITTER = "tests/sandbox/test_process.py::test_deep_and_forbidden_folders_are_removed"  # boxes keep theirs in memory
 _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
 _NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
@@ -252,11 +253,11 @@ _ROWS = (
     _row(39, "core dump", Probes("processes", "EPERM ABSENT", no_control="plain processes have this limit too")),
     _row(40, "writes to its own folder", Probes("storage", FILES, works=("40.*",))),
     _row(41, "leaves something for its next match", Together("persist", works_in=("process",))),
-    _row(42, "trees that are hard to remove", Match("nasty_tree", patient=True)),
+    _row(42, "trees that are hard to remove", _by(_LITTER)),
     _row(
         43,
         "links, pipes and devices for the referee to open",
-        Match("nasty_tree", patient=True),
+        _by(_LITTER),
         Probes("storage", FILES, no_control="only root makes devices; a plain process has no folder of pipes"),
     ),
     _row(44, "locks memory", Probes("storage", "EPERM ENOMEM EAGAIN ENOSYS", no_control="every user has a limit")),

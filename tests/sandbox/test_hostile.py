@@ -4,24 +4,21 @@ Each began as an attack that worked. A match is void only by signs that none of 
 tests/red_team/catalog.py.
 """
 
-import contextlib
-import errno
 import json
 import os
-import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arena.limits import Limits
-from arena.sandbox import Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
-from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, get_bwrap_path, unavailable_reason
+from arena.sandbox import Program, ProgramError, SandboxError, become_subreaper, remove_tree
+from arena.sandbox.bubblewrap import BubblewrapSandbox, get_bwrap_path, unavailable_reason
 from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, user_ids
-from tests.sandbox.talk import WAIT_S, close, family_of, until
+from tests.sandbox.talk import WAIT_S, family_of, python, running, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,24 +38,6 @@ def files(tmp_path: Path) -> Path:
     folder = tmp_path / "a bot"
     folder.mkdir()
     return folder
-
-
-@contextlib.contextmanager
-def running(
-    sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits | None = None
-) -> Iterator[BubblewrapBox]:
-    box = sandbox.start(Program((sys.executable, "-c", code), files), limits or Limits())
-    try:
-        yield box
-    finally:
-        close(box)
-
-
-def line_of(box: BubblewrapBox) -> bytes:
-    poll = select.poll()
-    poll.register(box.stdout, select.POLLIN)
-    assert poll.poll(WAIT_S * 1000), "the program kept silent"
-    return os.read(box.stdout, 65536)
 
 
 # --- voiding a match --------------------------------------------------------------------------------------------------
@@ -129,26 +108,6 @@ def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) 
         assert sum(len(names) for _, _, names in os.walk(target)) == 300
     finally:
         remove_tree(target)
-
-
-def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: Path, tmp_path: Path) -> None:
-    """A path holds 4,095 bytes, and the copy's folder may have the longer name."""
-    left = 4095 - len(os.fsencode(files))
-    deep = os.open(files, os.O_RDONLY)
-    while left > 200:
-        part = "n" * min(150, left - 20)
-        os.mkdir(part, dir_fd=deep)
-        deeper = os.open(part, os.O_RDONLY, dir_fd=deep)
-        os.close(deep)
-        deep = deeper
-        left -= len(part) + 1
-    os.close(os.open("f" * (left - 2), os.O_CREAT | os.O_WRONLY, dir_fd=deep))
-    os.close(deep)
-    target = tmp_path / "a copy with a longer name"
-    target.mkdir()
-    with pytest.raises(ProgramError, match="File name too long"):
-        copy_files(Program(("true",), files), target, 64)
-    remove_tree(target)
 
 
 def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None:
@@ -240,27 +199,9 @@ def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
 # --- outliving it, and taking from others -----------------------------------------------------------------------------
 
 
-def test_process_1_is_out_of_reach(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 48: process 1 has the program's user, so the program could rewrite it by its mem file.
-
-    It could report any exit code while it plays on, and undo its death with bwrap's.
-    """
-    code = """
-import os
-found = os.listdir("/proc/1")
-try:
-    open("/proc/1/mem", "r+b")
-except OSError as error:
-    found.append(error.errno)
-os.write(1, repr(found).encode())
-"""
-    with running(sandbox, code, files) as box:
-        assert line_of(box) == f"[{errno.ENOENT}]".encode()
-
-
 def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: BubblewrapSandbox, files: Path) -> None:
     """A bwrap killed by it would look like a broken machine while the run finishes its matches."""
-    with running(sandbox, "import time; time.sleep(60)", files) as box:
+    with running(sandbox, python("import time; time.sleep(60)", files)) as box:
         assert {os.getsid(pid) for pid in family_of(box)}.isdisjoint({os.getsid(0)})
         first = next(pid for pid in family_of(box) if pid != box.pid)
         assert os.getsid(int(Path(f"/proc/{first}/stat").read_text().rpartition(") ")[2].split()[1])) != os.getsid(0)

@@ -1,4 +1,4 @@
-"""Tests of the arena's own folders: their mode, and the removal of a dead owner's."""
+"""Tests of the arena's own folders: their mode, their removal, and that of a dead owner's."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import lock_folder, remove_dead_scratch, scratch_folder
+from arena.sandbox import lock_folder, remove_dead_scratch, remove_tree, scratch_folder
 
 
 @pytest.fixture
@@ -51,3 +51,22 @@ def test_a_scratch_folder_in_use_is_locked_and_a_dead_ones_is_removed(temporary:
         assert lock_folder(scratch) is None
         remove_dead_scratch()
         assert list(temporary.iterdir()) == [scratch]
+
+
+def test_links_in_a_scratch_folder_are_removed_without_their_targets(tmp_path: Path) -> None:
+    """They are at its top and below, and lead to files, to folders, and to nothing."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    (home / "bot.py").write_text("print()\n")
+    (home / "bot.py").chmod(0o644)
+    with scratch_folder() as scratch:
+        (scratch / "deep").mkdir()
+        for folder in (scratch, scratch / "deep"):
+            (folder / "file").symlink_to(home / "bot.py")
+            (folder / "folder").symlink_to(home)
+            (folder / "nothing").symlink_to(home / "nothing")
+        remove_tree(scratch / "folder")
+        assert not (scratch / "folder").is_symlink()
+    assert not scratch.exists()
+    assert (home / "bot.py").read_text() == "print()\n"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home / "bot.py", home)] == [0o644, 0o755]

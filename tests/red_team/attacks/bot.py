@@ -17,7 +17,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -217,33 +216,6 @@ def memory_in_child() -> None:
     for child in children:
         with contextlib.suppress(ProcessLookupError):  # the child that has ended
             os.kill(child, signal.SIGKILL)
-
-
-def nasty_tree() -> None:
-    """Rows 42 and 43: leave files that are hard to remove, and links and pipes for a careless referee."""
-    for root in {tempfile.gettempdir(), os.environ.get("HOME", "/tmp")}:
-        with contextlib.suppress(OSError):
-            _nasty(os.path.join(root, "red-team"))
-
-
-def _nasty(root: str) -> None:
-    os.mkdir(root)
-    os.symlink("/etc/shadow", f"{root}/log")
-    os.symlink("/", f"{root}/slash")
-    os.mkfifo(f"{root}/stdout")
-    os.mkfifo(f"{root}/in")
-    for name in (b"a\nb", b"-rf", b"\xff\xfe", b" ", b"*", b"\x1b[2J"):
-        with open(os.path.join(root.encode(), name), "wb") as file:
-            file.write(b"x")
-    here = os.open(root, os.O_RDONLY)
-    for _ in range(400):
-        os.mkdir("d" * 100, dir_fd=here)
-        below = os.open("d" * 100, os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.fchmod(here, 0)
-    os.close(here)
-    os.chmod(root, 0)
 
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
