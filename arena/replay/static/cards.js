@@ -106,6 +106,11 @@ export function title(role) {
   return role.startsWith("not_") ? `no ${title(role.slice(4))}` : role.charAt(0).toUpperCase() + role.slice(1);
 }
 
+/** The style by which a card, emblem, badge or bar has the role's colour. */
+export function roleColour(role) {
+  return { "--role": `var(--${role})` };
+}
+
 /** Two letters, since one letter is ambiguous. */
 export function short(role) {
   return role.startsWith("not_") ? `¬${short(role.slice(4))}` : title(role).slice(0, 2);
@@ -116,7 +121,7 @@ export function card(role, state = "") {
   if (role === null) return h("span", { class: `card back ${state}` }, figure(BACK), unseen("a hidden card"));
   return h(
     "span",
-    { class: `card ${role} ${state}`, title: title(role) },
+    { class: `card ${state}`, style: roleColour(role), title: title(role) },
     figure(FIGURES[role] ?? [], h("path", { class: "strike", d: "M5 66 55 16" })),
     h("span", { class: "corner", "aria-hidden": "true" }, short(role)),
     h("span", { class: "role-name" }, title(role)),
@@ -132,7 +137,7 @@ function figure(shapes, ...more) {
 /** The sign of a move: that of the role that it claims or names, else its own. `row`: its row of the action table, if any. */
 export function moveSign({ action, block = null, cards = [], letter = null }, row) {
   const role = block ?? (cards.length === 1 ? cards[0] : null) ?? row?.claim?.replace(/^no /, "");
-  if (SIGNS[role]) return h("span", { class: `emblem ${role}` }, sign(SIGNS[role], "role"));
+  if (SIGNS[role]) return h("span", { class: "emblem", style: roleColour(role) }, sign(SIGNS[role], "role"));
   const path = MOVES[action ?? { c: "challenge", p: "pass" }[letter]];
   return path ? h("span", { class: "emblem" }, sign(path, "move")) : null;
 }
@@ -159,7 +164,7 @@ export function badge(claim) {
   const role = claim.role.replace(/^not_/, "");
   return h(
     "span",
-    { class: `badge ${role} ${claim.outcome}`, title: `${title(claim.role)}: ${OUTCOMES[claim.outcome]}` },
+    { class: `badge ${claim.outcome}`, style: roleColour(role), title: `${title(claim.role)}: ${OUTCOMES[claim.outcome]}` },
     short(claim.role),
     h("span", { class: "outcome", "aria-hidden": "true" }, { proven: "✓", caught: "✗" }[claim.outcome] ?? ""),
     unseen(` (${title(claim.role)}, ${OUTCOMES[claim.outcome]})`),

@@ -1,6 +1,6 @@
 // The table: the seats, clockwise around the stage, with cards, coins and claims.
 
-import { avatar, badge, card, coins, name, percent, title } from "./cards.js";
+import { avatar, badge, card, coins, name, percent, roleColour, title } from "./cards.js";
 import { h } from "./preact.min.js";
 import { holds } from "./state.js";
 import { picked } from "./view.js";
@@ -134,7 +134,7 @@ export function meters(likely, held) {
     { class: "meters", "aria-label": "how likely it has" },
     likely.map(([role, value]) => {
       const has = held.includes(role);
-      const bar = h("span", { class: `bar ${role}`, style: { "--value": value.toFixed(3) } });
+      const bar = h("span", { class: "bar", style: { ...roleColour(role), "--value": value.toFixed(3) } });
       return h(
         "li",
         { class: has ? "true" : "", title: `${title(role)}: ${percent(value)}${has ? ", and it has one" : ""}` },
