@@ -45,8 +45,8 @@ _SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move thi
 def smoke_test(bot: bots.Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:
     """Start a bot, exchange hellos, and play the beginning of one game with the first ruleset; return the result.
 
-    `mute` is called if the bot is silent for two seconds after its hello. The step is OK, or the failed one. Raises
-    SandboxError if this machine fails.
+    `mute` is called once a request has had no answer for two seconds. The step is OK, or the failed one; it is also OK
+    after a timeout without a line, unless `silence_fails`. Raises SandboxError if this machine fails.
     """
     check = BotCheck(settings)
     check.bot = bot
@@ -56,7 +56,8 @@ def smoke_test(bot: bots.Bot, settings: CheckSettings, mute: Callable[[], None])
             table.notify = (2.0, mute)
             table.play(enough=8)
     except StepFailedError as failed:
-        if settings.silence_fails or failed.code != "timeout" or failed.step.received is not None:
+        is_silent = failed.code == "timeout" and failed.step.received is None
+        if settings.silence_fails or not is_silent:
             return failed.step
     return CheckStep("plays", Severity.OK, "")
 
@@ -64,11 +65,11 @@ def smoke_test(bot: bots.Bot, settings: CheckSettings, mute: Callable[[], None])
 class BotCheck:
     """The check of one bot. `step`: the name of the current step, to which failures belong.
 
-    Its methods return or yield steps. Those that run the bot raise StepFailedError at its first fault, and SandboxError
-    if this machine fails.
+    Methods that run the bot raise StepFailedError at its first fault, and SandboxError if this machine fails.
     """
 
     bot: bots.Bot
+    usage: Endurance  # of the latest process
 
     def __init__(self, settings: CheckSettings) -> None:
         self.settings = settings
@@ -82,7 +83,6 @@ class BotCheck:
         self.shares_folder = False  # whether other bots run in the same folder at the same time
         self.varied_kinds: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
         self.by_hand = ""  # see CheckStep
-        self.usage: Endurance | None = None  # of the latest process
         self.is_stderr_reported = False
 
     def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
@@ -108,7 +108,7 @@ class BotCheck:
         try:
             yield from self.check_first_process()
             yield from self.check_every_kind()
-            yield self.check_writes(self.siblings)
+            yield self.check_writes()
             yield from self.report_stderr()
             yield self.findings.report_times(self.hello_s, self.settings.match_settings)
             if self.settings.endurance_s:
@@ -120,10 +120,10 @@ class BotCheck:
     # -- before it runs
 
     def find(self, argument: str) -> CheckStep:
-        """Resolve the bot: its files and its command; note an old kit, odd names of files, and too large a folder.
+        """Resolve the bot; return the step with its command, and with the first finding about its files.
 
-        Sets `bot`, with its kit, `siblings`, and `by_hand` if it plays as it is. Raises StepFailedError if it can't be
-        resolved.
+        Sets `bot`, with its kit, and `siblings`; also `by_hand`, if the bot needs no kit and `root` is relative. Raises
+        StepFailedError if the bot can't be resolved.
         """
         self.step = "file"
         try:
@@ -164,7 +164,8 @@ class BotCheck:
     def build(self) -> CheckStep:
         """Build the bot as a run would, in a box if the sandbox isolates; the step has the log's warnings.
 
-        `self.bot` becomes the built bot. Raises StepFailedError with an excerpt of the log.
+        Sets `bot` to the built bot, and `siblings`. Raises StepFailedError: with an excerpt of the log if the build
+        failed, without one if it couldn't be started.
         """
         self.step = "build"
         settings, start_s = self.settings, time.monotonic()
@@ -185,7 +186,7 @@ class BotCheck:
         self.siblings = list_siblings(self.bot)
         warnings = bots.excerpt_warnings(log)
         command, duration_s = " ".join(self.bot.build or ()), time.monotonic() - start_s
-        text = f"{command} took {duration_s:.1f} s{', with warnings' * bool(warnings.lines)}"
+        text = f"{command} took {duration_s:.1f} s" + ", with warnings" * bool(warnings.lines)
         return self.add_build_log(self.ok(text), warnings, log)
 
     def advise_on_build(self, help: str, log: Path) -> str:
@@ -213,7 +214,8 @@ class BotCheck:
     def open_undiagnosed_table(self, rules: Ruleset, seats: int | None) -> Iterator[ScriptedTable]:
         """Open a table with a new process, and collect what the process shows. seats: None for those of the settings.
 
-        Raises StepFailedError if the process can't be started. A fault in the context stays a ConnectionBrokenError.
+        Sets `usage`. Raises StepFailedError if the process can't be started. A fault in the context stays a
+        ConnectionBrokenError.
         """
         settings = self.settings
         limits = settings.match_settings.limits
@@ -228,7 +230,7 @@ class BotCheck:
             connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             table = ScriptedTable(connection, spec, settings.timeouts)
             self.usage = Endurance(connection, settings.match_settings)
-            table.is_over = self.usage.measure
+            table.on_phase = self.usage.measure
             try:
                 yield table
                 self.varied_kinds |= table.counts.varied_kinds
@@ -239,7 +241,7 @@ class BotCheck:
                 box.close()
 
     def check_first_process(self) -> Iterator[CheckStep]:
-        """Play with one process until it leaves; then check its output, and whether another one plays the same."""
+        """Play with one process and end its input; then check its output, and whether another one plays the same."""
         self.step = "hello"
         with self.open_table(self.settings.rules[0]) as table:
             self.hello_s = table.greet(self.settings.hello_s)
@@ -326,11 +328,16 @@ class BotCheck:
         return self.make_step(Severity.NOTE, text, "for repeatable games, seed your generator with game_seed")
 
     def check_every_kind(self) -> Iterator[CheckStep]:
-        """Test all kinds of requests of all rulesets, with a new process for each ruleset."""
+        """Ask for all kinds of requests with a new process for each ruleset, then play drawn games with another one.
+
+        A slow bot plays only a few rulesets that together have all kinds. Yields progress, the step with the counts,
+        and a note if the bot always chose the first move of its turns.
+        """
         self.step = "all requests"
         requests: Counter[str] = Counter()  # by kind
         answers: Counter[str] = Counter()
-        is_fast = self.hello_s < _START_S and sum(map(sum, self.findings.waits.values())) < self.settings.enough_s
+        waits_s = sum(map(sum, self.findings.waits.values()))
+        is_fast = self.hello_s < _START_S and waits_s < self.settings.enough_s
         rulesets = self.settings.rules if is_fast else covering_rulesets(self.settings.rules)
         for rules in rulesets:
             self.game = f"{rules.name}: "
@@ -377,10 +384,10 @@ class BotCheck:
         rows = [(kind, str(count), str(answers[kind])) for kind, count in sorted(requests.items())]
         return replace(self.ok(text), timings=(("kind", "asked", "answered"), *rows))
 
-    def check_writes(self, siblings: frozenset[str]) -> CheckStep:
-        """Check that the bot didn't write, or try to write, outside of its folder for temporary files.
+    def check_writes(self) -> CheckStep:
+        """Check that the bot has changed no file of its folder; in a box, that it reported no rejected write.
 
-        siblings: the names in its folder before it ran.
+        After a build, only new names in its folder count.
         """
         self.step = "files"
         success = self.ok("writes no files next to its program")
@@ -389,8 +396,9 @@ class BotCheck:
             refused = self.findings.refused
             note = self.make_step(Severity.NOTE, "the box rejected a write", help)
             return replace(note, stderr=refused) if refused else success
-        new_files = sorted(list_siblings(self.bot) - siblings)
-        if not new_files and (self.bot.build is not None or not bots.is_changed(self.bot)):
+        new_files = sorted(list_siblings(self.bot) - self.siblings)
+        has_changed_file = self.bot.build is None and bots.is_changed(self.bot)
+        if not new_files and not has_changed_file:
             return success
         shown_files = ", ".join(new_files[:3]) or "a file of its own"
         if self.shares_folder and new_files:
@@ -399,7 +407,7 @@ class BotCheck:
         return self.make_step(Severity.FAIL, f"the bot wrote next to its program: {shown_files}", help)
 
     def report_stderr(self) -> Iterator[CheckStep]:
-        """Report a traceback, or much output, on standard error, once."""
+        """Yield notes about a traceback and much output on standard error; nothing if an earlier call yielded one."""
         self.step = "standard error"
         if self.is_stderr_reported:
             return
@@ -422,35 +430,35 @@ class BotCheck:
         return replace(self.make_step(Severity.NOTE, text, diagnosis.advice), stderr=excerpt(traceback))
 
     def check_endurance(self) -> Iterator[CheckStep]:
-        """Play on with one process at four seats, up to the requests of a match, and extrapolate what grows."""
+        """Play with a new process up to the requests of a match, or for `endurance_s`; extrapolate what grows.
+
+        At four seats, unless the settings have a number of seats, or the rules don't allow four.
+        """
         self.step = "endurance"
         settings, rules = self.settings, self.settings.rules[0]
         with self.open_table(rules, settings.seats or (4 if rules.problem(4) is None else None)) as table:
             times, deadline_s = table.connection.times, settings.clock() + settings.endurance_s
-            usage = self.usage
-            assert usage is not None
-
-            def is_over() -> bool:
-                usage.measure()
-                return len(times) >= MATCH_REQUESTS or settings.clock() > deadline_s
-
-            table.is_over, table.pause_s = is_over, settings.pause_s
+            table.is_over = lambda: len(times) >= MATCH_REQUESTS or settings.clock() > deadline_s
+            table.pause_s = settings.pause_s
             table.greet(settings.hello_s)
             self.reported_s = -math.inf
-            while not is_over():
+            while not table.is_over():
                 yield from self.report_progress(f"{len(times)} of {MATCH_REQUESTS} requests")
                 table.play(enough=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
-            step = self._make_endurance_step(len(times), table.counts.games, usage.limits_ahead())
+            step = self._make_endurance_step(len(times), table.counts.games, self.usage.limits_ahead())
         yield step
 
     def _make_endurance_step(self, requests: int, games: int, growths: Sequence[Growth]) -> CheckStep:
-        """Return the step: failed if a limit comes within a match, a warning if it comes later. growths: next first."""
+        """Return the step about a process that answered `requests` in `games`; `growths`: the first limit first.
+
+        Failed if a limit comes within a match, a warning if it comes later, a note if the bot was too slow for a match.
+        """
         text = f"checked for {_count_requests(requests)}"
         if growths:
-            limit_at = growths[0].limit_at
-            level = Severity.WARN if limit_at > MATCH_REQUESTS else Severity.FAIL
-            text += f"; {growths[0].text}: the limit comes at request {limit_at:.0f}"
-            return self.make_step(level, text, growth_advice(growths[0].resource.name))
+            first_growth = growths[0]
+            level = Severity.WARN if first_growth.limit_at > MATCH_REQUESTS else Severity.FAIL
+            text += f"; {first_growth.text}: the limit comes at request {first_growth.limit_at:.0f}"
+            return self.make_step(level, text, growth_advice(first_growth.resource.name))
         if requests < MATCH_REQUESTS:
             text += f" in {self.settings.endurance_s:g} s; a match may have {MATCH_REQUESTS}"
             return self.make_step(Severity.NOTE, text, "a faster bot is checked for a whole match")
@@ -501,7 +509,7 @@ class BotCheck:
         return self.make_step(Severity.FAIL, message, help)
 
     def fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
-        """Return the current step, failed by a fault, with its diagnosis, for which another process may play."""
+        """Return the current step, failed by a fault, with its diagnosis. This may start other processes of the bot."""
         connection = table.connection
         stderr = connection.stderr()
         fault = self._make_fault_context(broken, table, stderr)
@@ -528,7 +536,6 @@ class BotCheck:
     ) -> FaultContext:
         """Return what is known of a fault: the request, the reply, and the process and its table until then."""
         connection = table.connection
-        growths = () if self.usage is None else self.usage.growths()
         return replace(
             self.make_context(broken.code, broken.detail),
             sent=broken.sent,
@@ -540,7 +547,7 @@ class BotCheck:
             kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
             paused_s=connection.paused_s,
-            growth=tuple((grown.resource.name, grown.text, grown.is_full) for grown in growths),
+            growth=tuple((grown.resource.name, grown.text, grown.is_full) for grown in self.usage.growths()),
         )
 
     def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable, replay: FaultReplay) -> str:

@@ -109,7 +109,8 @@ class BotConnection:
     def send(self, line: bytes, within_s: float = 2.0) -> None:
         """Write a line, and read output meanwhile.
 
-        Raises ConnectionBrokenError if the bot doesn't read the line in time, has ended, or prints too long a line.
+        Raises ConnectionBrokenError if the bot doesn't read the line within `within_s`, has ended, or prints too long a
+        line.
         """
         stopwatch = _WaitingTime(self._clock)
         self.sent_lines.append(line)
@@ -119,10 +120,10 @@ class BotConnection:
                 unwritten = unwritten[os.write(self.box.stdin, unwritten) :]
             except BlockingIOError:
                 if stopwatch() > within_s:
-                    raise ConnectionBrokenError("timeout", "the bot reads no input", unwritten.rstrip(b"\n")) from None
+                    raise ConnectionBrokenError("timeout", "the bot reads no input", line.rstrip(b"\n")) from None
                 self._poll_output(1)
             except OSError:
-                self._raise_ended(unwritten.rstrip(b"\n"))
+                self._raise_ended(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
         """Send the hello; return the response time in s.
@@ -146,10 +147,10 @@ class BotConnection:
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> protocol.ParsedReply:
-        """Send the request with the id `number`, and return the answer. `within_s`: how long to wait for the answer.
+        """Send the request with the id `number`; return the answer, which must come within `within_s`.
 
-        notify: (seconds, function to call after that many seconds of silence). Raises ConnectionBrokenError at a fault
-        of the bot, SandboxError if this machine fails.
+        Adds to `times` and `waits`. notify: (seconds, function that is called once after so many seconds without an
+        answer). Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
         """
         self._count_unsolicited()
         self._stale = None
@@ -158,15 +159,16 @@ class BotConnection:
         self.longest = max(self.longest, len(self.earlier_request))
         stopwatch = self._start_clock(within_s)
         self.send(line)
-        silence_s, on_silence = notify or (math.inf, lambda: None)
+        notify_s, on_silence = notify or (math.inf, lambda: None)
         answer = None
         while answer is None:
-            received = self._next_line(stopwatch, min(silence_s, within_s), sent, charged=silence_s >= within_s)
+            is_notified = notify_s >= within_s
+            received = self._next_line(stopwatch, min(notify_s, within_s), sent, charged=is_notified)
             if received is not None:
                 answer = self._parse_answer(number, received, sent)
-            elif silence_s < within_s:
+            elif not is_notified:
                 on_silence()
-                silence_s = math.inf
+                notify_s = math.inf
             else:
                 raise self._diagnose_timeout(min(within_s, stopwatch()), sent)
         self.times.append(self._stop_clock(stopwatch))
@@ -218,9 +220,10 @@ class BotConnection:
     # -- reading
 
     def _parse_answer(self, number: int, received: bytes, sent: bytes) -> protocol.ParsedReply | None:
-        """Parse a line as the reply; count it as a stray and return None if it answers an earlier request.
+        """Parse a line as the reply to the request with the id `number`.
 
-        Raises ConnectionBrokenError if the line isn't a valid reply, has another id, or is one stray line too many.
+        A late reply to the previous request is counted as a stray, and None is returned. Raises ConnectionBrokenError
+        if the line isn't a valid reply, has any other id, or is one stray line too many.
         """
         message = protocol.decode(received)
         answer = message if isinstance(message, protocol.Malformed) else protocol.parse_reply(message)
@@ -268,7 +271,10 @@ class BotConnection:
         return self._diagnose_silence("timeout", detail, sent, facts)
 
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
-        """Return the error for a silent bot: wait longer, send more, then close its input, so that it flushes."""
+        """Return the error for a silent bot, with the fact that its next output shows.
+
+        To get output, wait for _LATE_S, then send more lines, then close the input, because at its end a bot flushes.
+        """
         if self._lines.pending:
             return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
         if self._receive(sent, _LATE_S) is not None:
@@ -289,10 +295,10 @@ class BotConnection:
         return ConnectionBrokenError(code, text, sent, received, facts._replace(unflushed=True))
 
     def _send_more(self, sent: bytes) -> tuple[bytes | None, dict[str, bool]]:
-        """Send a silent bot a long line, then the next request; return its line, if any, and the fact that this shows.
+        """Send a silent bot a long line, then the next request; return the line that it prints, and the fact it shows.
 
-        Without a fact: the bot printed nothing (None), or has ended, and at its end a program prints unflushed output.
-        The line is None if the bot answers the next request: then it has read the open one, and lost it.
+        (None, {}): it prints none. (line, {}): it has also ended, and at its end a program prints unflushed output.
+        (None, "reads"): it answers the next request, so it has read the open one, and lost it.
         """
         request = parse_object(sent)
         next_id = request["id"] + 1 if "id" in request else None
@@ -342,7 +348,8 @@ class BotConnection:
         """
         while not self._ready:
             waited_s = stopwatch()
-            if waited_s >= within_s and not (charged and self._meter.check_time(self._clock(), 0)):
+            has_time = waited_s < within_s or (charged and self._meter.check_time(self._clock(), 0))
+            if not has_time:
                 return None
             if charged and self._is_idle(waited_s):
                 self._meter.settle(self._clock(), 0)

@@ -10,6 +10,7 @@ from protocol import escape_bytes
 
 TRACEBACK, _KIT = b"Traceback (most recent call last):", b"coup_kit: "
 _FOREIGN = tuple(map(str.encode, FOREIGN))
+_FRAME_STARTS = (b"  File ", b"    at ", b"\tat ", b"\t/")  # of Python, JavaScript, Java and Go
 SHOWN_LINES = 8  # of standard error with a step
 _LINE, _STDERR_LINE = 65_536, 1000  # maximum characters of a line in a view
 
@@ -107,14 +108,14 @@ def excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
 
 
 def _omit_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
-    """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
+    """Return the lines without the frames of kits and runtimes, and without the lines of source below these."""
     own_lines: list[bytes] = []
     is_in_foreign_frame = False  # of Python, whose source follows the line that names the file
     for line in stderr:
-        if line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(name in line for name in _FOREIGN):
+        if line.startswith(_FRAME_STARTS) and any(name in line for name in _FOREIGN):
             if line.startswith(b"\t/") and own_lines:
                 own_lines.pop()  # the function, in the line above its place
-            is_in_foreign_frame = line.startswith(b"  File ") or (is_in_foreign_frame and _is_source(line))
+            is_in_foreign_frame = line.startswith(b"  File ")
             continue
         is_in_foreign_frame = is_in_foreign_frame and _is_source(line)
         if not is_in_foreign_frame:

@@ -58,10 +58,15 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
         checks = [BotCheck(replace(shared, scratch=folder)) for folder in folders]
         build_steps: list[list[CheckStep]] = [[] for _ in arguments]  # those that wait for earlier bots
         numbers = [count(1) for _ in arguments]
+
+        def numbered(index: int, step: CheckStep) -> tuple[int, CheckStep]:
+            is_progress = step.severity is Severity.NOW
+            return index, step if is_progress else replace(step, number=next(numbers[index]))
+
         for index, argument in enumerate(arguments):
             for step in checks[index].steps_before_run(argument):
                 if index == 0:
-                    yield index, replace(step, number=next(numbers[index]))
+                    yield numbered(index, step)
                 else:
                     build_steps[index].append(step)
         _mark_shared_folders(checks)
@@ -69,10 +74,9 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
         runs = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
         for index, (queue, run) in enumerate(zip(queues, runs, strict=True)):
             for step in build_steps[index]:
-                yield index, replace(step, number=next(numbers[index]))
+                yield numbered(index, step)
             while (step_of_run := queue.get()) is not None:
-                is_progress = step_of_run.severity is Severity.NOW
-                yield index, step_of_run if is_progress else replace(step_of_run, number=next(numbers[index]))
+                yield numbered(index, step_of_run)
             run.result()
 
 

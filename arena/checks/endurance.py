@@ -59,7 +59,10 @@ class Growth:
 
 @dataclass(slots=True)
 class Endurance:
-    """The measurements of one process. rows: the number of answered requests, and the value of each resource."""
+    """The measurements of one process.
+
+    rows: the number of answered requests, and the value of each resource, None if it isn't known.
+    """
 
     connection: BotConnection
     settings: MatchSettings
@@ -76,11 +79,12 @@ class Endurance:
             Resource("the reply", LINE_LIMIT / 1000, 2, "{} KB"),
         )
 
-    def measure(self) -> bool:
-        """Add a row if enough requests were answered since the last one; return False, as a table's `is_over`."""
+    def measure(self) -> None:
+        """Add a row if at least _STEP requests were answered since the last one."""
         times, box = self.connection.times, self.connection.box
-        if len(times) < (self.rows[-1][0] if self.rows else 0) + _STEP:
-            return False
+        last_count = self.rows[-1][0] if self.rows else 0
+        if len(times) < last_count + _STEP:
+            return
         tasks = box.cpu_usage() or {}
         self.cpu_ms.append((box.cpu_ns() or 0) / 1e6)
         peak_bytes = box.peak_bytes()
@@ -88,7 +92,6 @@ class Endurance:
         open_files = max(map(_count_open_files, tasks), default=0) or None
         reply_kb = len(self.connection.last_answer) / 1000
         self.rows.append((len(times), (memory_mb, len(tasks) or None, open_files, reply_kb)))
-        return False
 
     def growths(self) -> Iterator[Growth]:
         """Yield the growth of each resource that has grown steadily since the warm-up, then of the time of a request.
@@ -107,10 +110,10 @@ class Endurance:
             yield growth
 
     def _time_growth(self, counts: list[int], total_ms: list[float], least_ms: float) -> Growth | None:
-        """Return the growth of the time of a request, from the total time so far at each number of requests.
+        """Return the growth of the time of a request; `total_ms`: the sum of all times at each of `counts` requests.
 
-        It is extrapolated as a power of that number: going through all earlier events takes the square. None: the time
-        hasn't grown by `least_ms` and from each third of the rows to the next, or there are too few rows.
+        The time is extrapolated as a power of the number of requests, by the middle and the last third of the rows.
+        None: it hasn't grown from each third to the next, and by more than `least_ms`, or there are too few rows.
         """
         steps = zip(pairwise(total_ms), pairwise(counts), strict=True)
         request_ms = [(ms - earlier_ms) / (count - earlier) for (earlier_ms, ms), (earlier, count) in steps]

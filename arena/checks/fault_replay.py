@@ -40,9 +40,10 @@ class FaultReplay:
         return True
 
     def advise(self, table: ScriptedTable, fault: FaultContext) -> str:
-        """Send another process the last games alone; return advice by what it fails at, or that it plays; else "".
+        """Return a line of advice, after a newline, by what other processes do with the lines of the last games.
 
-        A program with random numbers may play differently, and a slow one be late again, so neither is started again.
+        "": there is no advice. A program with random numbers may play differently, and a slow one be late again, so
+        these aren't started again.
         """
         is_slow = sum(table.connection.waits[-_RECENT_REQUESTS:]) > self._settings.enough_s
         hangs = fault.facts.reads and cpu_share(fault) <= IDLE
@@ -95,16 +96,18 @@ class FaultReplay:
         return None
 
     def _survives(self, connection: BotConnection, line: bytes, *, is_slow: bool) -> bool:
-        """Send a line; return whether the process answers a request legally, or stays alive after another, slow line.
+        """Send a line; return whether the process answers it legally, if it is a request, or is alive after it.
 
-        Raises ConnectionBrokenError at a fault.
+        is_slow: wait for the end of the process after another line; else true is returned at once. Raises
+        ConnectionBrokenError at a fault.
         """
         message = parse_object(line)
         if message["type"] != "request":
             connection.send(line)
-            if is_slow:
-                connection.leave_alone(_END_S)
-            return not is_slow or connection.box.exit() is None
+            if not is_slow:
+                return True
+            connection.leave_alone(_END_S)
+            return connection.box.exit() is None
         answer = connection.request(message["id"], line, self._settings.timeouts.free_s + _EXTRA_S)
         legal = message["legal"]
         return answer.choice in range(len(legal)) if answer.move is None else answer.move in legal

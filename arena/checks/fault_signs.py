@@ -25,16 +25,16 @@ BUSY, IDLE = 0.6, 0.1
 
 
 def stderr_has(patterns: str, condition: Callable[[FaultContext], object] = lambda fault: fault.has_ended) -> Sign:
-    """Return a sign that searches standard error, last line first, for one of the patterns.
+    """Return a sign that is the last line of standard error with one of the patterns, or the text at its `*`.
 
-    patterns: separated by " | "; `*` matches the name, which is the sign's value. condition: whether a fault is
-    searched.
+    patterns: separated by " | ". The sign is "" without such a line, and for a fault without the `condition`.
     """
     halves = [pattern.partition("*") for pattern in patterns.split(" | ")]
 
     def sign(fault: FaultContext) -> object:
         lines = reversed(fault.stderr_lines) if condition(fault) else ()
-        return next((name for line in lines for half in halves if (name := _match_line(line, *half))), "")
+        matches = (_match_line(line, *half) for line in lines for half in halves)
+        return next(filter(None, matches), "")
 
     return sign
 
@@ -93,13 +93,13 @@ def program_elsewhere(fault: FaultContext) -> object:
 
 
 def java_command(fault: FaultContext) -> str:
-    """Return the command that starts a class in a package, which java didn't find below the folder of its -cp.
+    """Return the command with the full name of its class, if java missed a class of a package in the folder of its -cp.
 
-    "": the bot's folder has no such class.
+    "": the command has no -cp, or the bot's folder has no such class.
     """
     path = str(program_elsewhere(fault)).removesuffix(".class")
-    class_folders = [value for option, value in pairwise(fault.argv) if option in _CLASS_PATH_OPTIONS]
-    name = path.removeprefix(f"{class_folders[0].strip('/')}/" if class_folders else "./")
+    class_folder = next((value for option, value in pairwise(fault.argv) if option in _CLASS_PATH_OPTIONS), "")
+    name = path.removeprefix(f"{class_folder.strip('/')}/")
     if name == path or not all(part.isidentifier() for part in path.split("/")):
         return ""
     simple_name, full_name = path.rpartition("/")[2], name.replace("/", ".")
@@ -290,7 +290,7 @@ _NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined",
 
 
 def missing_find(fault: FaultContext) -> str:
-    """Return the calls of find in the program that return nothing in this request, if the error is a missing value.
+    """Return the program's calls of find with words that no legal move has, if a missing value may be its error.
 
     "": the error is another one, or there are no such calls.
     """
@@ -298,10 +298,11 @@ def missing_find(fault: FaultContext) -> str:
     if not is_segfault and not any(text in last_error(fault) for text in _NOTHING):
         return ""
     legal_words = {str(word) for move in fault.request.get("legal", ()) for field in move.items() for word in field}
+    if not legal_words:
+        return ""
     calls = fault.source.decode(errors="replace").lower().replace("'", '"').split('find("')[1:]
     arguments = dict.fromkeys(call.partition('"')[0] for call in calls)
-    is_missing = (word for word in arguments if legal_words and word.isidentifier() and word not in legal_words)
-    return ", ".join(f'find("{word}")' for word in is_missing)
+    return ", ".join(f'find("{word}")' for word in arguments if word.isidentifier() and word not in legal_words)
 
 
 _GROWTH_WORDS = {
@@ -491,17 +492,13 @@ def neighbour(fault: FaultContext) -> object:
     return stem and next((file for file in candidates if file in fault.files), "")
 
 
-def word_for_move(fault: FaultContext) -> object:
-    """Return the call of the kit that returns the legal move for the word that a method has returned.
-
-    A false value: no method has returned a word.
-    """
+def word_for_move(fault: FaultContext) -> str:
+    """Return the call of the kit that finds the move for the word that a method has returned; "" without a word."""
     word = stderr_has(") returned '*', which is neither | ) returned \"*\", which is neither")(fault)
     if not word:
         return ""
     moves = fault.request.get("legal", ())
-    keys = (key for move in moves if isinstance(move, dict) for key, value in move.items() if value == word)
-    key = next(keys, "action")
+    key = next((key for move in moves for key, value in move.items() if value == word), "action")
     arguments = [word] if key == "action" else [key, word]
     has_target = any(move.get("action") == word and "target" in move for move in moves)
     return f"game.find({', '.join(map(json.dumps, arguments))}{', seat' * has_target})"

@@ -52,11 +52,12 @@ class ProcessFindings:
             self.traceback = printed
 
     def report_uncalled_methods(self) -> CheckStep:
-        """Return a warning about methods that the bot's kit never calls, and lists on standard error.
+        """Return a warning about the methods that are in `uncalled`.
 
-        A name of the kit's has another signature than there; any other name is misspelt.
+        A method with a name of the kit has the wrong signature. Any other name is misspelt.
         """
-        names = (line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled)
+        paths = (line.removeprefix(_UNCALLED).partition(b";")[0].decode(errors="replace") for line in self.uncalled)
+        names = (path.rpartition(".")[2] for path in paths)
         hook = next((name for name in names if name.lower() in _METHODS), "")
         text = "a method isn't part of the kit"
         help = "spell method names as the kit does; otherwise the first legal move is played"
@@ -69,7 +70,7 @@ class ProcessFindings:
     def report_times(self, hello_s: float, settings: MatchSettings) -> CheckStep:
         """Report response times and memory with their limits; `hello_s`: the time of the first process's hello.
 
-        A warning if a kind of request takes a fixed time above the limit, or if slow replies exceed it.
+        A warning if a kind of request takes a fixed time above the limit, or one reply of 100 exceeds it.
         """
         times, timing = sorted(self.times), settings.timing
         median_ms, high_ms = median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
@@ -78,8 +79,8 @@ class ProcessFindings:
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
         if fixed_times := self._describe_fixed_times(max(timing.limit_ms, 2 * median_ms)):
-            help = "if the bot thinks until a fixed time, it counts in full on an idle machine: think for less than "
-            advice = f"{help}{timing.limit_ms} ms (clock.limit_ms)"
+            cause = "if the bot thinks until a fixed time, it counts in full on an idle machine"
+            advice = f"{cause}: think for less than {timing.limit_ms} ms (clock.limit_ms)"
             return CheckStep("times", Severity.WARN, f"{fixed_times}; {text}", advice=advice)
         if high_ms <= timing.limit_ms:
             return CheckStep("times", Severity.OK, text)

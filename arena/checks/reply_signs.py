@@ -68,7 +68,7 @@ def odd_choice(fault: FaultContext) -> object:
 
 
 def choice_help(fault: FaultContext) -> str:
-    """Return how the value of a wrong choice may have come about."""
+    """Return the remedy against a choice with the wrong type or value."""
     choice, count = fault.reply.get("choice"), len(fault.request.get("legal") or ())
     if isinstance(choice, str):
         return "write it without quotes: int(x) in Python, Number(x) in JavaScript, x + 0 in Perl"
@@ -125,9 +125,10 @@ _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
 
 
 def fixed_buffer(fault: FaultContext) -> object:
-    """Return the size of a buffer that cuts the request: it is the first that fills it, or a text was cut there.
+    """Return how many bytes of the request the bot's buffer seems to hold; None if it has another reason to fail.
 
-    A timeout, text, or a reply with a wrong move has another reason. None: no buffer cuts it.
+    A cut request can cause an unknown id, a crash without a message, or an error of a JSON parser. It shows a cut if
+    the error or the program names the size, or if it is the first request that fills a buffer of this size.
     """
     error_text = " ".join(fault.stderr_lines[-12:]) if fault.has_ended else ""
     has_other_id = wrong_id(fault) and not answers_request_before(fault)
@@ -152,17 +153,25 @@ _PARSERS = ("JSONDecodeError: Unterminated", "JSONDecodeError: Expecting", "end 
 
 
 def library_line(fault: FaultContext) -> object:
-    """Return the first line of text if the bot imports other modules, and none of its words is in the bot's program.
+    """Return the line in place of the hello that an imported library may have printed; a false value for another line.
 
-    A false value for another line.
+    A library is no module of Python, the kit or the bot. A line with a longer word of the program is the program's own.
     """
     if fault.code != "start_failed" or not is_no_json(fault):
         return False
     lines = fault.source.splitlines()
-    imports = [line for line in lines if line.startswith((b"import ", b"from ")) and len(line.split()) > 1]
-    modules = {line.split()[1].partition(b".")[0].decode(errors="replace") for line in imports}
-    if modules <= {*sys.stdlib_module_names, "coup_kit"}:
+    imports = [line for line in lines if line.startswith((b"import ", b"from "))]
+    known_modules = {*sys.stdlib_module_names, "coup_kit"}
+    if all(name in known_modules or f"{name}.py" in fault.files for line in imports for name in _list_modules(line)):
         return False
     own_code = b"\n".join(line for line in lines if line not in imports)
-    words = [word for text in fault.line.encode().split() if len(word := text.strip(b".,:!()")) > 3]
-    return words and not any(word in own_code for word in words) and fault.line
+    words = [word.strip(b".,:!()") for word in fault.line.encode().split()]
+    long_words = [word for word in words if len(word) > 3]
+    return long_words and not any(word in own_code for word in long_words) and fault.line
+
+
+def _list_modules(line: bytes) -> list[str]:
+    """Return the names of the modules, without their submodules, that a line "import ..." or "from ..." imports."""
+    keyword, _, tail = line.decode(errors="replace").partition(" ")
+    names = tail.split(",") if keyword == "import" else [tail]
+    return [name.split()[0].partition(".")[0] for name in names if name.split()]

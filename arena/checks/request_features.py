@@ -11,9 +11,9 @@ _Object = dict[str, Any]
 
 
 def list_features(request: _Object) -> Iterator[str]:
-    """Yield the features of a request, the most telling first: "only coup is legal", "own seat 1".
+    """Yield the features of a request, the most telling first, such as "only coup is legal", "own seat 1".
 
-    Features of earlier requests that a bot has answered can't be the reason of its fault.
+    Any other object has none.
     """
     legal, you, state = (request.get(name) or {} for name in ("legal", "you", "state"))
     if not legal or not isinstance(you, dict) or not isinstance(state, dict):

@@ -8,7 +8,7 @@ has covered enough, the opponents forfeit."""
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +54,14 @@ class ReplyCounts:
     varied_kinds: set[str] = field(default_factory=set)  # at which another than the first legal move was chosen
     games: int = 0
 
+    def add_answer(self, kind: str, features: Iterable[str], choice: int) -> None:
+        """Count the answer to a request of this kind, with these features."""
+        self.kinds.append(kind)
+        self.features.update(features)
+        self.choices.append(choice)
+        if choice:
+            self.varied_kinds.add(kind)
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -69,9 +77,10 @@ Change = Callable[[bytes], bytes]  # modifies a line before it is sent
 class ScriptedTable:
     """The table of one process: exchanges hellos and plays games with it.
 
-    All methods raise ConnectionBrokenError at the first fault. `change` is applied to each line of a game before it is
-    sent; `altered` says what is unusual about these lines. `pause_s`: how long the bot is left alone before its request
-    number `PAUSE_AT`. A game ends early once `is_over` returns true, which is called before each phase.
+    Methods that send lines raise ConnectionBrokenError at the first fault. `change` is applied to each line of a game
+    before it is sent; `altered` says what is unusual about these lines. `pause_s`: how long the bot is left alone
+    before its request number `PAUSE_AT`. `notify`: see `BotConnection.request`. `on_phase` is called before each phase,
+    then `is_over`; a game ends early once that returns true.
     """
 
     def __init__(self, connection: BotConnection, spec: referee.MatchSpec, timeouts: Timeouts) -> None:
@@ -84,6 +93,7 @@ class ScriptedTable:
         self.altered = ""
         self.pause_s = 0.0
         self.notify: tuple[float, Callable[[], None]] | None = None
+        self.on_phase: Callable[[], None] = lambda: None
         self.is_over: Callable[[], bool] = lambda: False
         self._rules = spec.settings.rules
         self._timeouts = timeouts
@@ -108,7 +118,8 @@ class ScriptedTable:
     ) -> tuple[referee.LegalMoves, int]:
         """Send the bot a request of this kind for a view; return its legal moves and the index of the bot's choice.
 
-        The answer is counted, its time is taken from the bank, and its statements are stored.
+        The answer is counted, its time is taken from the bank, and its statements are stored. Before the request number
+        PAUSE_AT, the bot is left alone for `pause_s`.
         """
         legal = referee.make_legal_moves(coup.list_legal_moves(view))
         self._number += 1
@@ -123,11 +134,7 @@ class ScriptedTable:
         answer = self.connection.request(self._number, line, answer_s, self.notify)
         self._bank_used_s += max(0.0, self.connection.times[-1] - self._timeouts.free_s)
         index = self._find_choice(answer, legal, line)
-        self.counts.features.update(list_features(parse_object(line)))
-        self.counts.kinds.append(kind)
-        self.counts.choices.append(index)
-        if index:
-            self.counts.varied_kinds.add(kind)
+        self.counts.add_answer(kind, list_features(parse_object(line)), index)
         if coup.to_json_value(self._rules.talk) != "off":
             self._store_statements(answer, view, line)
         return legal, index
@@ -219,14 +226,15 @@ class _Game:
         )
 
     def collect_answers(self, state: coup.State) -> list[coup.MoveOrForfeit]:
-        """Return the answers of all seats that are asked in the current phase; the bot is asked for its own."""
+        """Return the answers of all seats that are asked in the current phase; the bot is asked for its own.
+
+        The others forfeit once the game is ending.
+        """
         phase = state.board.phase
+        self.table.on_phase()
         self.is_over = self.table.is_over()
         if self.seat in phase.asked:
-            forms = _request_forms(state, self.seat)
-            self.table.counts.forms |= forms
-            self.wanted -= forms
-            self.enough -= 1
+            self.count_request(_request_forms(state, self.seat))
         planned = self.next_planned_answers(state) or [None] * len(phase.asked)
         answers: list[coup.MoveOrForfeit] = []
         for seat, planned_answer in zip(phase.asked, planned, strict=True):
@@ -240,6 +248,12 @@ class _Game:
                 answers.append(self.choose_move(state, seat))
         return answers
 
+    def count_request(self, forms: frozenset[str]) -> None:
+        """Count a request of these forms to the bot, which are no longer wanted."""
+        self.table.counts.forms |= forms
+        self.wanted -= forms
+        self.enough -= 1
+
     def choose_move(self, state: coup.State, seat: int) -> coup.Move:
         """Return a random move of an opponent."""
         legal = coup.list_legal_moves(coup.view_from_seat(state, seat))
@@ -252,7 +266,10 @@ class _Game:
         return self.enough <= 0 or self.is_over or (self.is_steered and not self.wanted)
 
     def ask_bot(self, state: coup.State, kind: str, planned: coup.MoveOrForfeit | None) -> coup.MoveOrForfeit:
-        """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
+        """Ask the bot; return its move, or the planned move, with which up to `overrides` others are replaced.
+
+        The bot is sent the line about a replaced move. If another move isn't replaced, the plan is dropped.
+        """
         requests = referee.wire.PhaseRequests(state.board, self.number)
         view = coup.view_from_seat(state, self.seat)
         legal, index = self.table.ask(kind, requests, view, self.feed)

@@ -189,3 +189,8 @@ def test_replies_that_take_a_fixed_time_on_a_busy_machine_are_a_warning() -> Non
     assert "1.20 s of wall time" in step.message
     findings.waits = {"turn": [0.2, 1.2, 3.0] * 10}
     assert findings.report_times(0.0, MatchSettings()).severity is Severity.OK
+
+
+def test_a_name_that_is_not_utf8_is_reported_as_an_unknown_method() -> None:
+    findings = ProcessFindings(uncalled={b"coup_kit: the kit never calls Bot.\xff; it calls others": None})
+    assert findings.report_uncalled_methods().message == "a method isn't part of the kit"

@@ -76,6 +76,15 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "MegaBot 3000 ready",
         "debug output: print(..., file=sys.stderr)",
     ),
+    (
+        replace(
+            line(b"MegaBot 3000 ready", "start_failed", HELLO),
+            source=b"import json, sys\nimport plan\n",
+            files=frozenset({"plan.py"}),
+        ),
+        "MegaBot 3000 ready",
+        "debug output: print(..., file=sys.stderr)",
+    ),
     (line(b"thinking\x1b[31m ...", "stray_line"), r"thinking\x1b[31m ...", "debug output: print(..., file=sys.stderr)"),
     (line(b'{"id":"41","choice":0}', "bad_reply"), 'the id "41", the request had 41', "as a number"),
     (line(b'{"choice":0}', "bad_reply"), "the reply has no id, the request had 41", '"id":41'),
