@@ -87,11 +87,11 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
     )
 
 
-def _gain_class(gain: Estimate, gains: int) -> str:
-    """Return the CSS class of a gain that differs from 0 by more than chance, one of `gains`; else ""."""
+def _gain_class(gain: Estimate, rows: int) -> str:
+    """Return the CSS class of a gain that differs from 0 by more than chance, in a table of `rows` gains; else ""."""
     if gain.low is None or gain.high is None:
         return ""
-    widening = NormalDist().inv_cdf(1 - 0.025 / gains) / NormalDist().inv_cdf(0.975)
+    widening = NormalDist().inv_cdf(1 - 0.025 / rows) / NormalDist().inv_cdf(0.975)
     if widening * (gain.high - gain.value) < -gain.value:
         return "bad"
     return "good" if widening * (gain.value - gain.low) < gain.value else ""
@@ -123,8 +123,8 @@ def _outcome(share: float) -> str:
 
 
 def _opponents_section(report: CompareReport) -> str:
-    """Return the section of differences by opponent; "" if the same opponents sit at all tables."""
-    if len(report.opponents) < report.seats:
+    """Return the section of differences by opponent; "" before the first block, or if all tables have the same ones."""
+    if not report.by_opponent or len(report.opponents) < report.seats:
         return ""
     rows = "".join(
         _row("td", ("long", escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
@@ -169,8 +169,7 @@ def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
 def _render_plot(report: CompareReport) -> str:
     """Return a plot of the difference with its interval, by number of blocks. There is at least one interim result."""
     results, last_result = report.interim_results, report.interim_results[-1]
-    max_value = max(*map(abs, _ends(last_result)[1:]), report.min_effect) * 1.6
-    axis_max = next(scale for scale in _AXIS_MAXIMA if scale >= min(max_value, 1.0))
+    axis_max = _choose_axis_maximum(last_result, report.min_effect)
 
     def x(blocks: int) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last_result.blocks
@@ -181,8 +180,9 @@ def _render_plot(report: CompareReport) -> str:
 
     high_ends = [(x(result.blocks), y(_ends(result)[2])) for result in results]
     low_ends = [(x(result.blocks), y(_ends(result)[1])) for result in reversed(results)]
-    levels = (-axis_max, -axis_max / 2, 0.0, axis_max / 2, axis_max, report.min_effect)
-    grid = "".join(_grid_line(level, y(level), report.min_effect) for level in levels)
+    levels = (-axis_max, -axis_max / 2, 0.0, axis_max / 2, axis_max)
+    grid = "".join(_grid_line("grid" if level else "zero", level, y(level)) for level in levels)
+    grid += _grid_line("wanted", report.min_effect, y(report.min_effect))
     ticks = sorted({max(1, round(last_result.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
     tick_labels = "".join(
         f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
@@ -198,12 +198,19 @@ def _render_plot(report: CompareReport) -> str:
     )
 
 
-def _grid_line(level: float, y: float, min_effect: float) -> str:
-    """Return a line of the plot at a difference, with its label: at the right for the smallest that counts."""
+def _choose_axis_maximum(last_result: InterimResult, min_effect: float) -> float:
+    """Return the end of the axis of differences, which shows the last interval, with a margin, or all of -1 to 1."""
+    max_value = 1.6 * max(*map(abs, _ends(last_result)[1:]), min_effect)
+    return next((scale for scale in _AXIS_MAXIMA if scale >= max_value), 1.0)
+
+
+def _grid_line(kind: str, level: float, y: float) -> str:
+    """Return a line of the plot at a difference, with its label, at the right if its kind is "wanted".
+
+    kind: its CSS class: grid, zero, or wanted for the smallest difference that counts.
+    """
     label = format_points(level).removesuffix(".0") if level else "0"
-    kind, anchor = "grid" if level else "zero", f"'{_LEFT - 6}' text-anchor='end'"
-    if level == min_effect:
-        kind, anchor = "wanted", f"'{_WIDTH - _RIGHT + 4}'"
+    anchor = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
     return (
         f"<line class='{kind}' x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>"
         f"<text class='axis' y='{y + 4:.1f}' x={anchor}>{label}</text>\n"

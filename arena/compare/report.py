@@ -12,7 +12,7 @@ from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, Evidence, describe_elo, p
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Count, DivergenceGroup, Gain, ReportModel, Share, find_divergences, round_estimate
 from arena.escaping import escape_control
-from arena.formatting import format_points, format_points_interval
+from arena.formatting import format_count, format_points, format_points_interval
 from arena.rating import Estimate
 from arena.referee import Record
 from arena.run import RunStandings
@@ -192,7 +192,8 @@ def remarks(report: CompareReport) -> list[str]:
     lines = []
     for name, side in zip(NAMES, (report.old, report.new), strict=True):
         if side.forfeits:
-            lines.append(f"{name} forfeited {side.forfeits} games: fix that first, because its strength is unknown")
+            games = format_count(side.forfeits, "game")
+            lines.append(f"{name} forfeited {games}: fix that first, because its strength is unknown")
     if report.diverged_by_opponent:
         count = sum(report.diverged_by_opponent.values())
         opponents = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in report.diverged_by_opponent.items())

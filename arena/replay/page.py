@@ -162,7 +162,7 @@ def _max_log_characters(games: Sequence[Mapping[str, Any]], log_bytes: int) -> i
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     limit = max(map(len, texts), default=0)
     while limit > 100 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > log_bytes * len(games):
-        limit //= 2
+        limit = max(limit // 2, 100)
     return limit
 
 
@@ -298,7 +298,7 @@ def table_page(
 
 
 def rules_page(rules: Mapping[str, Any], home: tuple[str, str] | None = None) -> str:
-    """Return the HTML of a page with the rules of a game. `rules`, `home`: as of `table_page`."""
+    """Return the HTML of a page with rules, as made by `arena.coup.make_rules_object`. home: as of `table_page`."""
     sections = [["Differences from the standard rules", rules["differences"]], *rules["sections"]]
     lists = "".join(
         f"<h2>{escape_html(title)}</h2>\n<ul>{''.join(f'<li>{escape_html(text)}</li>' for text in texts)}</ul>\n"

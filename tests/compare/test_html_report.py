@@ -1,5 +1,6 @@
 """The page of a comparison in a real browser: wide and narrow, dark and light, with a name that is markup."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,18 @@ def test_an_undecided_comparison_says_what_may_decide_it() -> None:
     undecided = answer().model_copy(update={"verdict": "not known"})
     assert "More pairs, or a larger change, may decide." in comparison_page(undecided)
     assert "may decide" not in comparison_page(answer())
+
+
+def test_each_grid_line_has_its_label_also_at_the_smallest_difference_that_counts() -> None:
+    interim = report.InterimResult(blocks=1, difference=Estimate(0.0, -0.04, 0.04))
+    page = comparison_page(answer().model_copy(update={"interim_results": [interim]}))
+    labels = re.findall(r"text-anchor='end'>([^<]*)<", page)
+    assert labels == ["-10", "-5", "0", "+5", "+10"]
+
+
+def test_before_the_first_block_no_section_is_empty() -> None:
+    first_forfeit = report.ComparedSide(argument="new", resolved="/home/new", win_rate=None, faults=1, forfeits=1)
+    nothing = {"interim_results": [], "by_opponent": [], "pairs": 0, "new": first_forfeit}
+    page = comparison_page(answer().model_copy(update=nothing))
+    assert "By opponent" not in page
+    assert "NEW forfeited 1 game:" in page

@@ -45,6 +45,13 @@ def test_omitted_standard_error_is_counted() -> None:
     assert len(first) < 6000
 
 
+def test_standard_error_of_up_to_100_characters_stays_complete() -> None:
+    match = sample(games=1)
+    texts = ["x" * 90, *["y" * 150] * 40]
+    match["games"][0]["stderr"] = [{"seat": 0, "turn": 1, "text": text} for text in texts]
+    assert pack_matches([match])["matches"][0]["games"][0]["stderr"][0]["text"] == texts[0]
+
+
 def test_a_draw_is_described_with_its_reason() -> None:
     match = sample(games=1)
     match["games"][0] |= {"winner": None, "reason": "turn_limit"}
