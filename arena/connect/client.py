@@ -300,14 +300,19 @@ class _ConnectedProgram:
                 return "the connection was lost"
             self._tries, self._lost_at = tries, lost_at  # this socket was of no use
             return "the server doesn't serve tables at the moment"
-        except InvalidStatus as refusal:
-            is_final, problem = refusal.response.status_code < 500, _refusal_text(refusal)
-        except InvalidURI:
+        except (OSError, InvalidHandshake, InvalidURI) as error:
+            return self._explain_failed_opening(error)
+
+    def _explain_failed_opening(self, error: Exception) -> str:
+        """Return why a socket couldn't be opened. Raises ConnectError for a refusal, or if none was ever open."""
+        if isinstance(error, InvalidURI):
             raise ConnectError(f"{self._seat.url} isn't a table's address: use https://", usage=True) from None
-        except (OSError, InvalidHandshake, TimeoutError) as error:
-            is_final, problem = False, f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
-        if is_final or not self.was_open:
-            raise ConnectError(problem)
+        problem = f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
+        is_refusal = False
+        if isinstance(error, InvalidStatus):
+            problem, is_refusal = _refusal_text(error), error.response.status_code < 500
+        if is_refusal or not self.was_open:
+            raise ConnectError(problem) from None
         return problem
 
     def _note_loss(self, problem: str) -> None:
