@@ -25,7 +25,7 @@ def block_of(match: int) -> int:
 def plan_blocks(
     opponents: int, seats: int, pairs: int, match_games: int, shuffle: schedule.Shuffle
 ) -> schedule.MatchPlan:
-    """Plan both halves of all blocks for at least this many pairs. All opponents sit at the table equally often.
+    """Plan both halves of all blocks for at least this many pairs. Opponents' numbers of blocks differ by one at most.
 
     opponents: their number. match_games: the games in a match, a half of a block. shuffle: draws the orders. Raises
     ValueError, with the allowed values, if no plan is possible.

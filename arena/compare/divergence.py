@@ -9,9 +9,9 @@ group.
 The points of all groups, and of the pairs in which an opponent diverged first, add up to the difference of the win
 rates. A pair without a divergence has the same value for both."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from math import fsum, sqrt
 from typing import Annotated
@@ -39,7 +39,8 @@ _KINDS = {
     "allegiance": "its allegiance",
 }
 
-
+_Choice = tuple[str, str, str]  # (request, OLD's choice, NEW's choice), as text
+_Half = tuple[MatchHeader, GameRecord]  # a game of a pair, with the head of its match
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -95,17 +96,33 @@ class Divergences:
 
 @dataclass(frozen=True, slots=True)
 class _FirstDivergence:
-    """The first divergence of a pair: both choices as text, and the steps of either half from that turn on.
+    """The first divergence of a pair, with the state before it, and the steps of either half from that turn on.
 
-    `opponent`: the index in the header of an opponent that diverged first; None if OLD and NEW did.
+    `opponent`: the index in the header of an opponent that diverged first, without the rest; None if OLD and NEW did.
     """
 
     opponent: int | None = None
-    request: str = ""
-    old: str = ""
-    new: str = ""
+    choice: _Choice = ("", "", "")
     before: coup.State | None = None
     steps: tuple[Iterable[ReplayStep], Iterable[ReplayStep]] = ((), ())
+
+
+@dataclass(slots=True)
+class _Group:
+    """The pairs that diverged by one choice, with examples of those whose halves ended differently, and of the others.
+
+    There are at most _MAX_EXAMPLES of either kind.
+    """
+
+    pairs: list[GamePair] = field(default_factory=list)
+    decisive_examples: list[DivergencePosition] = field(default_factory=list)
+    other_examples: list[DivergencePosition] = field(default_factory=list)
+
+    def add(self, pair: GamePair, old: _Half, divergence: _FirstDivergence) -> None:
+        self.pairs.append(pair)
+        examples = self.other_examples if pair.old == pair.new else self.decisive_examples
+        if len(examples) < _MAX_EXAMPLES:
+            examples.append(_make_position(pair, *old, divergence))
 
 
 def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Record]) -> Divergences:
@@ -113,35 +130,23 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
 
     Raises RecordError if the engine doesn't reproduce a record.
     """
-    groups: dict[_Choice, list[GamePair]] = {}
-    examples: dict[tuple[_Choice, bool], list[DivergencePosition]] = {}  # key: and whether both halves ended alike
-    opponents: Counter[str] = Counter()
+    groups: defaultdict[_Choice, _Group] = defaultdict(_Group)
+    pairs_by_opponent: Counter[str] = Counter()
     identical_pairs = 0
     opponent_gain = 0.0
     for pair, old, new in _read_pairs(pairs, record_of):
-        divergence = None if old[1].moves == new[1].moves else _find_first_divergence(*old, *new)
+        divergence = _find_first_divergence(old, new)
         if divergence is None:
             identical_pairs += 1
         elif divergence.opponent is not None:
-            opponents[old[0].bots[divergence.opponent]] += 1
+            pairs_by_opponent[old[0].bots[divergence.opponent]] += 1
             opponent_gain += pair.new - pair.old
         else:
-            choice = (divergence.request, divergence.old, divergence.new)
-            groups.setdefault(choice, []).append(pair)
-            positions = examples.setdefault((choice, pair.old == pair.new), [])
-            if len(positions) < _MAX_EXAMPLES:
-                positions.append(_make_position(pair, *old, divergence))
-    rows = []
-    for choice, members in groups.items():
-        positions = [*examples.get((choice, False), ()), *examples.get((choice, True), ())]
-        rows.append(_make_divergence_group(choice, members, positions[:_MAX_EXAMPLES], len(pairs)))
+            groups[divergence.choice].add(pair, old, divergence)
+    rows = [_make_divergence_group(choice, group, len(pairs)) for choice, group in groups.items()]
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
     contribution = _round(opponent_gain / max(len(pairs), 1))
-    return Divergences(tuple(rows), identical_pairs, tuple(opponents.most_common()), contribution)
-
-
-_Choice = tuple[str, str, str]  # (request, OLD's choice, NEW's choice), as text
-_Half = tuple[MatchHeader, GameRecord]
+    return Divergences(tuple(rows), identical_pairs, tuple(pairs_by_opponent.most_common()), contribution)
 
 
 def _read_pairs(
@@ -156,15 +161,16 @@ def _read_pairs(
         yield pair, old, new
 
 
-def _find_first_divergence(
-    old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: GameRecord
-) -> _FirstDivergence | None:
+def _find_first_divergence(old: _Half, new: _Half) -> _FirstDivergence | None:
     """Return the first divergence of two games; None if they are identical in all that matters.
 
-    old, new: the heads of their matches. Raises RecordError if the engine doesn't reproduce a record.
+    Raises RecordError if the engine doesn't reproduce a record.
     """
-    seat = old_game.seating.index(OLD)
-    old_steps, new_steps = list_steps(old, old_game), list_steps(new, new_game)
+    if old[1].moves == new[1].moves:  # saves the replay
+        return None
+    seating = old[1].seating
+    seat = seating.index(OLD)
+    old_steps, new_steps = list_steps(*old), list_steps(*new)
     turn: list[ReplayStep] = []  # the steps of the current turn so far, equal in both halves
     for old_step, new_step in zip(old_steps, new_steps, strict=False):
         if turn and turn[-1].turn != old_step.turn:
@@ -176,10 +182,9 @@ def _find_first_divergence(
         own_choices = next((pair for pair in choices if pair[0].seat == seat), None)
         if own_choices is None or own_choices[0].notation == own_choices[1].notation:
             seats = (old_answer.seat for old_answer, answer in choices if old_answer.notation != answer.notation)
-            return _FirstDivergence(opponent=old_game.seating[next(seats)])
+            return _FirstDivergence(opponent=seating[next(seats)])
         steps = chain((*turn, old_step), old_steps), chain((*turn, new_step), new_steps)
-        request, old_choice, new_choice = _describe_difference(old_step, seat, own_choices)
-        return _FirstDivergence(None, request, old_choice, new_choice, old_step.before, steps)
+        return _FirstDivergence(None, _describe_difference(old_step, seat, own_choices), old_step.before, steps)
     return None
 
 
@@ -300,14 +305,12 @@ def _describe_turns(steps: Iterable[ReplayStep], names: Sequence[str]) -> tuple[
     )
 
 
-def _make_divergence_group(
-    choice: _Choice, members: Sequence[GamePair], examples: Sequence[DivergencePosition], pairs: int
-) -> DivergenceGroup:
-    """Return the pairs that diverged by the same choice as one row.
+def _make_divergence_group(choice: _Choice, group: _Group, all_pairs: int) -> DivergenceGroup:
+    """Return the pairs that diverged by the same choice as one row. all_pairs: the number in the whole comparison.
 
-    members: its pairs. pairs: of the whole comparison. With fewer than _MIN_PAIRS members the gain has no interval.
+    With fewer than _MIN_PAIRS pairs the gain has no interval.
     """
-    gains = [pair.new - pair.old for pair in members]
+    gains = [pair.new - pair.old for pair in group.pairs]
     count = len(gains)
     mean = fsum(gains) / count
     low = high = None
@@ -321,11 +324,11 @@ def _make_divergence_group(
         old=old,
         new=new,
         pairs=count,
-        old_win_rate=round(fsum(pair.old for pair in members) / count, 4),
-        new_win_rate=round(fsum(pair.new for pair in members) / count, 4),
-        contribution=_round(fsum(gains) / pairs),
+        old_win_rate=round(fsum(pair.old for pair in group.pairs) / count, 4),
+        new_win_rate=round(fsum(pair.new for pair in group.pairs) / count, 4),
+        contribution=_round(fsum(gains) / all_pairs),
         win_rate_gain=round_estimate(mean, low, high),
-        examples=tuple(examples),
+        examples=(*group.decisive_examples, *group.other_examples)[:_MAX_EXAMPLES],
     )
 
 

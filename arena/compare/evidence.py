@@ -49,7 +49,7 @@ class PairedResult:
 
     `low`, `high`: each end holds with 95 % at all interim results together. `discordant_pairs`: with different results.
     `pairing_gain`: how many times as many games unpaired matches need, from the variances and the covariance of the
-    halves; None before 10 blocks. `verdict`: None if undecided.
+    halves; None before 10 blocks, or if all blocks have the same result. `verdict`: None if undecided.
     """
 
     verdict: Verdict | None
@@ -153,9 +153,6 @@ class Evidence:
         """Return the result of all blocks."""
         mean, low, high = self.estimate()
         old, new = map(fmean, zip(*self._halves, strict=True)) if self._halves else (0.0, 0.0)
-        pairing_gain = None
-        if self.blocks >= MIN_BLOCKS and (difference_variance := variance(bet.x for bet in self._bets)):
-            pairing_gain = sum(map(variance, zip(*self._halves, strict=True))) / difference_variance
         return PairedResult(
             verdict=self.verdict,
             min_effect=self.min_effect,
@@ -167,8 +164,17 @@ class Evidence:
             difference=mean,
             low=low,
             high=high,
-            pairing_gain=pairing_gain,
+            pairing_gain=self._compute_pairing_gain(),
         )
+
+    def _compute_pairing_gain(self) -> float | None:
+        """Return how many times as many games unpaired matches need; None as in `PairedResult`."""
+        if self.blocks < MIN_BLOCKS:
+            return None
+        difference_variance = variance(bet.x for bet in self._bets)
+        if not difference_variance:
+            return None
+        return float(sum(map(variance, zip(*self._halves, strict=True))) / difference_variance)
 
     @property
     def p_value(self) -> float:

@@ -54,9 +54,9 @@ class TablePlace:
 def make_frame(
     settings: MatchSettings, games: int, places: Iterable[TablePlace], view: GameView | None, table: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a frame. games: of a match; table: its fields that aren't those of a table of one person and bots.
+    """Return a frame. games: of a match. view: None without a game.
 
-    view: None without a game.
+    table: the fields that depend on the table; those that it lacks are as in _PLAIN_TABLE.
     """
     return {
         "table": {

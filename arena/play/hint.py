@@ -7,9 +7,9 @@ from protocol.kits.coup_kit import Game, History
 
 
 def make_hint(game: Game, names: Sequence[str]) -> dict[str, Any]:
-    """Return `roles`, `rows` of an opponent's name with the probability of each role, and `lines` on challenges.
+    """Return `roles`, `rows` of an opponent's name with the probability of each role, and `lines` of remarks.
 
-    names: of the players, by seat. Rows and lines are by seat, probabilities in the order of `roles`.
+    names: of the players, by seat. Rows and remarks on challenges are by seat, probabilities in the order of `roles`.
     """
     if not game.opponents:
         return {"roles": [], "rows": [], "lines": ["The other players have no cards yet."]}

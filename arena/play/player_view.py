@@ -170,28 +170,30 @@ class PlayerView:
 
         A player's moment that comes before the game's first line is kept until then.
         """
-        you = message.get("you", {"seat": _SPECTATOR, "cards": []})
-        # Only the request that follows shows the examined card.
-        position = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
         is_player = "you" in message
-        if not is_player and message["game"] != self._watched_game:  # a spectator gets no game_start
-            self._watched_game = message["game"]
-            self._begin_game()
-            self._phase = message["phase"]
-            self._follower.reply({**position, "type": "game_start"})
-            return
         if is_player and (not self.game.request or message["game"] != self.game.number or self._is_over):
             self._early_moments.append(message)
             return
-        position["events"] = self._take_new_events(message["events"])
+        if not is_player and message["game"] != self._watched_game:
+            self._begin_watched_game(message)
+            return
+        events = self._take_new_events(message["events"])
         self._phase = message["phase"]
         self._add_step(message)
         self.request = {}
-        self._follower.reply({**position, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
-        self._add_to_history(position["events"])
+        request = {"type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}], "events": events}
+        self._follower.reply({**_complete_moment(message), **request})
+        self._add_to_history(events)
+
+    def _begin_watched_game(self, message: Message) -> None:
+        """Begin a game for a spectator, who gets no game_start, by its first moment."""
+        self._watched_game = message["game"]
+        self._begin_game()
+        self._phase = message["phase"]
+        self._follower.reply({**_complete_moment(message), "type": "game_start"})
 
     def _add_step(self, message: Message) -> None:
-        """Keep the events of a step for pages, as the viewer may know them. Their `n` counts them.
+        """Add the events of a step to `events`, as the viewer may know them, numbered by `n` from 0 in a game.
 
         Each has its `step` and `turn`, and the time for which the table shows it (`ms`). `drew`: the new cards of the
         viewer, if the event gave it some. A window in which no player objected has an event of its own, "quiet".
@@ -438,6 +440,12 @@ class PlayerView:
             name = self.names[game.winner]
             return "You win!" if name == YOU else f"{name} wins."
         return f"A draw: {' and '.join(self.names[seat] for seat in game.survivors) or 'no player'}."
+
+
+def _complete_moment(moment: Message) -> Message:
+    """Return a moment with the `you` of a request, but without the examined card, which only that request shows."""
+    you = moment.get("you", {"seat": _SPECTATOR, "cards": []})
+    return {**moment, "you": {name: value for name, value in you.items() if name != "seen"}}
 
 
 def _list_returned_cards(event: Message) -> list[str]:

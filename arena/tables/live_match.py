@@ -157,7 +157,7 @@ class MatchSetup:
 
 
 class LiveMatch(referee.MatchObserver):
-    """A match in which the bots `remote` of the spec are remote seats; `launch` starts the others.
+    """A match that starts at once. The bots `remote` of the spec are remote seats; `launch` starts the others.
 
     `notify` is called with each event, from several threads. `viewers`: the bots that get StateUpdates, with None for a
     spectator. After each step the match pauses while the step's events are shown: `pace` is the factor of their times,
@@ -286,7 +286,7 @@ class LiveMatch(referee.MatchObserver):
         self._hurry.wait(shown_ms / 1000)
 
     def game_over(self, game: referee.GameRecord) -> bool:
-        """Keep a game, and wait for `resume`; return whether another game is to be played."""
+        """Keep a game, unless the match is ending; return whether another is to be played, after `resume`."""
         if self._ending.is_set():  # discard the game: it may have ended only because its bots were stopped
             return False
         self.games.append(game)

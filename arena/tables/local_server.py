@@ -117,10 +117,7 @@ class _LocalServer:
         return HTMLResponse(await asyncio.to_thread(self._pages[request.url.path]), headers=_HEADERS)
 
     async def _show_replay(self, request: Request) -> Response:
-        """Return the replay of the last match, but none while a match is played.
-
-        Its finished games would reveal which player has which letter.
-        """
+        """Return the replay of the last match; none during a match, since it would reveal who has which letter."""
         page = None
         is_signed_in = request.cookies.get(self._cookie) == self._secret
         if is_signed_in and self._table is not None and self._table.replay:

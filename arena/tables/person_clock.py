@@ -44,7 +44,7 @@ class PersonClock:
         slot.request_timer = self._loop.call_later(limit_ms / 1000, self._play_default_move, slot, request)
 
     def stop(self, slot: Slot) -> None:
-        """Let the open request of a slot have no end."""
+        """Cancel the timer of a slot's request, if it has one."""
         if slot.request_timer is not None:
             slot.request_timer.cancel()
 

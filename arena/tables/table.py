@@ -129,13 +129,13 @@ class LiveTable:
         If `after` is None, or lines after it are no longer kept, this is a new process: the referee takes the previous
         one as ended, and greets this one for the next game. Raises KeyError if no program's slot has the secret.
         """
-        number = find_slot(self.slots, secret, "program")
-        slot = self.slots[number]
+        index = find_slot(self.slots, secret, "program")
+        slot = self.slots[index]
         if after is None or not slot.lines.keeps_from(after):
             slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
-                self._playing.live.end_process(number)
-        connection = ProgramConnection(number, next=slot.lines.count if after is None else after)
+                self._playing.live.end_process(index)
+        connection = ProgramConnection(index, next=slot.lines.count if after is None else after)
         connection.repeats = slot.lines.answer_to(connection.next)
         self._add_client(connection)
         self._disconnect_if_over(connection)
@@ -147,7 +147,7 @@ class LiveTable:
             connection.disconnect(TableClosed(self.reason or "the match is over", void=self.state == "void"))
 
     def _add_client(self, client: TableClient) -> None:
-        """Let a client watch or take its slot. It may be the one for which a match, or a rematch, has waited."""
+        """Let a client watch or take its slot, and begin the match or the rematch that has only waited for it."""
         if client.slot is not None:
             slot = self.slots[client.slot]
             slot.admit(client)
@@ -199,9 +199,10 @@ class LiveTable:
                 self._notify_clients()
 
     def replace_slots(self, slots: Sequence[Slot] | None, *, start: bool = False) -> None:
-        """Make these the slots between two matches, and begin a match if `start`; None: a change has failed.
+        """End a change of slots: make these the table's, and begin a match if `start`. None: the change has failed.
 
-        A client whose slot is gone becomes a spectator; a program is disconnected.
+        A client whose slot is gone becomes a spectator; a program is disconnected. During a match, and at a table that
+        has ended, the slots stay as they are.
         """
         change, self._change_under_way = self._change_under_way, None
         if self._playing is not None or self._ended:

@@ -111,7 +111,7 @@ async def serve_client(
         directions = [_send_frames(channel, table, client), _receive_requests(channel, table, client)]
         if table.chat is not None:
             directions.append(_send_chat(channel, table.chat, client))
-        await _run_both(channel, *directions)
+        await _run_until_one_ends(channel, *directions)
     finally:
         table.remove_client(client)
 
@@ -126,15 +126,16 @@ async def serve_program(channel: Channel, table: LiveTable, secret: str, after: 
     code = LOST
     try:
         directions = _send_lines(channel, table, connection), _receive_lines(channel, table, connection)
-        code = await _run_both(channel, *directions)
+        code = await _run_until_one_ends(channel, *directions)
     finally:
         table.detach(connection, has_left=code == OVER)
 
 
-async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
-    """Run all directions until one ends, cancel the others, and close the socket; return the client's close code.
+async def _run_until_one_ends(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
+    """Run all directions until one ends, cancel the others, and close the socket if the table ended it.
 
-    It is LOST if the client didn't close the socket. Raises errors of the directions that don't end a connection.
+    Return the code with which the client closed the socket; LOST if it didn't. Raises what a direction raises, except
+    for what ends a connection.
     """
     tasks = [asyncio.create_task(direction) for direction in directions]
     code = LOST
