@@ -1,6 +1,5 @@
 """Implement `arena ladder users`, `teams` and `access`: manage users, teams, sign-in links and tokens."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -60,7 +59,7 @@ TAKE_OVER_OPTION = option(
 
 def _import_users(
     ladder: Ladder,
-    people: Roster | Sequence[RosterEntry],
+    people: Roster | RosterEntry,
     actor: str,
     source: str,
     take_over: tuple[str, ...],
@@ -109,7 +108,7 @@ def add_user(
     """Add or update a user."""
     with open_ladder_or_exit(folder) as ladder:
         entry = make_roster_entry(login, name, email, section, pseudonym)
-        result = _import_users(ladder, [entry], actor, "one user", take_over)
+        result = _import_users(ladder, entry, actor, "one user", take_over)
     if as_json:
         print_json(result)
     else:

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from sqlalchemy import Connection
 
@@ -105,48 +105,61 @@ class Roster:
 
 
 def parse_roster(data: bytes, file: str) -> Roster:
-    """Parse a roster. Raises LadderError if it isn't one, RosterEncodingError if it isn't UTF-8."""
+    """Parse a roster. file: its name, for messages.
+
+    Raises LadderError if it isn't one, RosterEncodingError if it may be one in Windows-1252.
+    """
     all_rows = read_rows(data, file)
     if not all_rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
     (_, header), *rows = all_rows
     columns = _find_columns(header, file)
-    remarks = _remark_ignored_columns(header, columns, rows)
-    wrong: list[RosterRemark] = []
-    people: list[RosterEntry] = []
-    lines: dict[tuple[str, str], int] = {}  # by (field, value) of all people
-    for line, row in rows:
-        if _is_canvas_header(row):
-            continue
-        try:
-            _require_fitting_row(row, header)
-            person = _parse_person(line, {column: row[index] for column, index in columns.items() if index < len(row)})
-            is_skipped = "canvas_id" in columns and _is_test_student(person)
-            if not is_skipped:
-                _refuse_twin(person, lines)
-        except ValueError as error:
-            wrong.append(RosterRemark(line, str(error)))
-            continue
-        if is_skipped:
-            remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
-        else:
-            people.append(person)
-            remarks += _remark_shortened_numbers(person)
-    if not people and not wrong:
+    roster = _parse_rows(header, columns, rows)
+    if not roster.people and not roster.wrong:
         raise LadderError(f"{file} has a header, but no users.\nAdd a line for each user.")
     name_index = columns.get("name", len(header))
     names = {line: row[name_index] for line, row in rows if name_index < len(row)}
-    remarks += _remark_turned_names(people, names)
+    ignored_columns = _remark_ignored_columns(header, columns, rows)
+    return replace(roster, remarks=(*ignored_columns, *roster.remarks, *_remark_turned_names(roster.people, names)))
+
+
+def _parse_rows(header: Sequence[str], columns: Mapping[str, int], rows: Sequence[tuple[int, list[str]]]) -> Roster:
+    """Return the entries of rows, with remarks on single lines. columns: indices by name. rows: (line, cells)."""
+    wrong: list[RosterRemark] = []
+    remarks: list[RosterRemark] = []
+    people: list[RosterEntry] = []
+    lines: dict[tuple[str, str], int] = {}  # by (field, folded value) of all people
+    for line, row in rows:
+        cells = {column: row[index] for column, index in columns.items() if index < len(row)}
+        if _is_canvas_header(row, cells):
+            continue
+        try:
+            _require_fitting_row(row, header)
+            person = _parse_person(line, cells)
+            if "canvas_id" in columns and _is_test_student(person):
+                remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
+                continue
+            _register_line(person, lines)
+        except ValueError as error:
+            wrong.append(RosterRemark(line, str(error)))
+            continue
+        people.append(person)
+        remarks += _remark_shortened_numbers(person)
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
 
 
-def _is_canvas_header(row: Sequence[str]) -> bool:
-    """Return whether a row of a Canvas export is no student's: points possible, or posting policies."""
+def _is_canvas_header(row: Sequence[str], cells: Mapping[str, str]) -> bool:
+    """Return whether a row without identifiers is one of Canvas' below the header: points possible, or policies.
+
+    cells: those of known columns, by column.
+    """
+    if any(cells.get(column) for column in IDENTITY_COLUMNS):
+        return False
     return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(cell) for cell in row)
 
 
 def _remark_ignored_columns(
-    header: Sequence[str], columns: dict[str, int], rows: Sequence[tuple[int, list[str]]]
+    header: Sequence[str], columns: Mapping[str, int], rows: Sequence[tuple[int, list[str]]]
 ) -> list[RosterRemark]:
     """Return a remark on the columns that have values and aren't imported; none for exports of Canvas and Moodle.
 
@@ -266,14 +279,14 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
 
 
 def _find_separator(text: str) -> str:
-    """Return the most frequent of SEPARATORS in the header of a CSV; a colon if the header has only colons."""
-    header = text.strip().split("\n")[0].split("\r")[0]
+    """Return the most frequent of SEPARATORS in the header of a CSV, outside quotes; a colon if it has only colons."""
+    header = re.sub('"[^"]*"', "", text.strip().split("\n")[0].split("\r")[0])
     separator = max(SEPARATORS, key=header.count)
     return ":" if separator not in header and ":" in header else separator
 
 
 def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
-    """Return the index of each known column. Raises LadderError if the header has no column that identifies users.
+    """Return the index of each known column. Raises LadderError if none identifies users, or two are for one value.
 
     If Canvas has a column of its own and a teacher added one of the same name, Canvas' column, the first, counts.
     """
@@ -281,15 +294,16 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
     headings = [normalize_heading(heading) for heading in header]
     is_canvas = "id" in headings and bool({"student", "lastname", "sis login id"} & set(headings))
     for index, heading in enumerate(headings):
-        column = next((column for column, names in ROSTER_COLUMNS.items() if heading in names), None)
-        if column is None or (heading == "id" and not is_canvas) or (column in indices and is_canvas):
+        column = _find_column(heading, is_canvas)
+        if column is None:
             continue
-        if column in indices:
+        if column not in indices:
+            indices[column] = index
+        elif not is_canvas:
             used, repeated = escape_control(header[indices[column]]), escape_control(header[index])
             raise LadderError(
                 f'{file}, line 1: "{used}" and "{repeated}" are columns for the {column}.\nRemove one of them.'
             )
-        indices[column] = index
     if not any(column in indices for column in IDENTITY_COLUMNS):
         raise LadderError(
             f"{file}, line 1: no column contains the login, email or student_id: "
@@ -297,6 +311,16 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
             "Add one to the header, such as login,name,section."
         )
     return indices
+
+
+def _find_column(heading: str, is_canvas: bool) -> str | None:
+    """Return the column of ROSTER_COLUMNS that a normalized heading names, None if it names none.
+
+    is_canvas: whether Canvas wrote the file, whose "id" is the canvas_id.
+    """
+    if heading == "id" and not is_canvas:
+        return None
+    return next((column for column, names in ROSTER_COLUMNS.items() if heading in names), None)
 
 
 def fold_ascii_case(text: str) -> str:
@@ -310,13 +334,18 @@ def normalize_heading(heading: str) -> str:
 
 
 def _is_test_student(person: RosterEntry) -> bool:
-    """Return whether an entry is the test student that Canvas makes for teachers: its login is a digest, without an id.
+    """Return whether an entry is the test student that Canvas makes for teachers.
 
-    A real user of that name has a student_id or another login.
+    Its login is a digest, or missing if the file has no column for it. A real user of that name has a student_id or
+    another login.
     """
-    login = "" if person.login in (None, f"canvas-{person.canvas_id}") else str(person.login)
-    has_test_name = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login) is not None
-    return person.student_id is None and (has_test_name or _TEST_LOGIN.fullmatch(login) is not None)
+    if person.student_id is not None:
+        return False
+    login = person.login or ""
+    has_no_login = login in ("", f"canvas-{person.canvas_id}")
+    if person.name == "Test Student" and (has_no_login or re.fullmatch("[0-9a-f]+", login)):
+        return True
+    return _TEST_LOGIN.fullmatch(login) is not None
 
 
 # --- the people -------------------------------------------------------------------------------------------------------
@@ -412,17 +441,18 @@ def _remark_shortened_numbers(person: RosterEntry) -> list[RosterRemark]:
     ]
 
 
-def _refuse_twin(person: RosterEntry, lines: dict[tuple[str, str], int]) -> None:
-    """Raise ValueError for an entry with the same identifier or pseudonym as an earlier line, else add it to `lines`.
+def _register_line(person: RosterEntry, lines: dict[tuple[str, str], int]) -> None:
+    """Add the line of an entry to `lines`: by (field, folded value) of its identifiers and pseudonym.
 
-    lines: by (field, value without case).
+    Raises ValueError, without a change, if an earlier line has one of them.
     """
-    values = [(field, getattr(person, field)) for field in (*IDENTITY_COLUMNS, "pseudonym")]
-    keys = {(field, value.casefold()): value for field, value in values if value}
-    for (field, folded_value), value in keys.items():
+    values = {(field, fold_ascii_case(value)): value for field in IDENTITY_COLUMNS if (value := getattr(person, field))}
+    if person.pseudonym:
+        values["pseudonym", person.pseudonym.casefold()] = person.pseudonym
+    for (field, folded_value), value in values.items():
         if (field, folded_value) in lines:
             raise ValueError(f'the {field} "{value}" is also in line {lines[field, folded_value]}')
-    lines.update(dict.fromkeys(keys, person.line))
+    lines.update(dict.fromkeys(values, person.line))
 
 
 _Key = tuple[str, str]  # a column, "login" also for emails, and a value without the case of ASCII letters
@@ -482,7 +512,7 @@ class UserMatcher:
 
     def has_login(self, user: User, login: str | None) -> bool:
         """Return whether the login belongs to the user, or to a user that was merged into the user."""
-        return user.id in self._ids[_make_key("login", login or "")]
+        return user.id in self._ids.get(_make_key("login", login or ""), ())
 
     def list_namesakes(self, person: RosterEntry) -> list[str]:
         """Return the logins of the users with an entry's name."""

@@ -49,7 +49,7 @@ ImportCallback = Callable[[Connection, UserImport], object]
 
 def import_users(
     ladder: Ladder,
-    people: Roster | Sequence[RosterEntry],
+    people: Roster | RosterEntry,
     actor: str,
     source: str,
     *,
@@ -67,41 +67,31 @@ def import_users(
     sign-up link and its login isn't in `take_over`. An account that is taken over loses all its links, sessions,
     tokens, passwords and provider accounts, its team, and the agreement to show its name.
     """
-    roster = people if isinstance(people, Roster) else None
-    persons = people.people if isinstance(people, Roster) else tuple(people)
+    is_roster = isinstance(people, Roster)
+    roster = people if isinstance(people, Roster) else Roster((people,))
     key = ladder.pseudonym_key()
 
-    def save_all(connection: Connection) -> UserImport:
-        """Match all entries with users, save them, and log it. Raises LadderError for entries that can't be saved."""
+    def import_all(connection: Connection) -> UserImport:
         users = store.all_users(connection, merged=True)
-        importer = _UserImporter(users, persons, key, roster is None, list_signed_up(connection, users), take_over)
-        skipped = importer.take_all(roster.wrong if roster else ())
+        importer = _UserImporter(users, roster.people, key, not is_roster, list_signed_up(connection, users), take_over)
+        skipped = importer.match_all(roster.wrong)
         if skipped and not partial:
-            raise _make_import_error(skipped, source if roster else None, importer.signed_up)
+            raise _make_import_error(skipped, source if is_roster else None, importer.signed_up)
         _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
         added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
-        result = UserImport(
-            added=added,
-            changed=changed,
-            absent=importer.count_absent(),
-            skipped=skipped,
-            remarks=tuple(sorted([*(roster.remarks if roster else ()), *importer.remarks], key=_get_line)),
-            changes=importer.list_changes(),
-            signed_up=tuple(importer.signed_up),
-        )
+        result = importer.summarize(added, changed, skipped, roster.remarks)
         if added or changed:
-            only_login = next(iter(importer.wanted.values())).login if len(persons) == 1 else None
-            _log_import(connection, result, only_login, actor, source, ladder.clock())
+            _log_import(connection, result, importer.only_login, actor, source, ladder.clock())
         then(connection, result)
         return result
 
-    return ladder.database.write(save_all)
+    return ladder.database.write(import_all)
 
 
 def _log_import(
     connection: Connection, result: UserImport, only_login: str | None, actor: str, source: str, now: float
 ) -> None:
-    """Log an import with its numbers. only_login: of the user if there was one entry, else None."""
+    """Log an import with its numbers. only_login: as of `_UserImporter`."""
     reason = f"{source}: {result.added} added, {result.changed} changed"
     if result.skipped:
         reason += f", {len(result.skipped)} left out"
@@ -168,7 +158,11 @@ class _UserImporter:
         signed_up_ids: Collection[int],
         take_over: Collection[str],
     ) -> None:
-        """key: of the pseudonyms to draw. by_login: whether each entry must match its user by the login."""
+        """Begin with these users and the entries to match.
+
+        key: of the pseudonyms to draw. by_login: whether each entry must match its user by the login. signed_up_ids: of
+        the users that made their accounts themselves. take_over: the logins of those that may be imported.
+        """
         self.wanted: dict[int, store.User] = {}
         self.remarks: list[RosterRemark] = []
         self.signed_up: list[str] = []
@@ -187,17 +181,22 @@ class _UserImporter:
         self._key = key
         self._by_login = by_login
 
-    def take_all(self, wrong: Iterable[RosterRemark]) -> tuple[RosterRemark, ...]:
-        """Take all entries; return those that can't be imported, and the `wrong` ones, by line."""
+    @property
+    def only_login(self) -> str | None:
+        """The login of the user to save if there is one entry; None if there are more, or it can't be imported."""
+        return next((user.login for user in self.wanted.values() if len(self._people) == 1), None)
+
+    def match_all(self, wrong: Iterable[RosterRemark]) -> tuple[RosterRemark, ...]:
+        """Match all entries; return those that can't be imported, and the `wrong` ones, by line."""
         skipped = list(wrong)
         for person in sorted(self._people, key=self._matcher.was_merged):
             try:
-                self._take(person)
+                self._match(person)
             except ValueError as error:
                 skipped.append(RosterRemark(person.line, str(error)))
         return tuple(sorted(skipped, key=_get_line))
 
-    def _take(self, person: RosterEntry) -> None:
+    def _match(self, person: RosterEntry) -> None:
         """Add the user of an entry to `wanted`, unless the user was merged and an earlier line named the remaining one.
 
         Raises ValueError if the entry can't be imported.
@@ -237,7 +236,21 @@ class _UserImporter:
             raise ValueError(f"{escape_control(user.login)} {SIGNED_UP}")
         self.taken_over.append(user)
 
-    def list_changes(self) -> tuple[UserChange, ...]:
+    def summarize(
+        self, added: int, changed: int, skipped: tuple[RosterRemark, ...], remarks: Iterable[RosterRemark]
+    ) -> UserImport:
+        """Return the import with its numbers of added and changed users. remarks: those of the roster."""
+        return UserImport(
+            added=added,
+            changed=changed,
+            absent=len(self._current_ids - set(self._lines)),
+            skipped=skipped,
+            remarks=tuple(sorted([*remarks, *self.remarks], key=_get_line)),
+            changes=self._list_changes(),
+            signed_up=tuple(self.signed_up),
+        )
+
+    def _list_changes(self) -> tuple[UserChange, ...]:
         """Return the users to add or change, without those that stay as they are."""
         changes = []
         for user in self.wanted.values():
@@ -246,10 +259,6 @@ class _UserImporter:
             if fields:
                 changes.append(UserChange(user.login, old_user is None, fields))
         return tuple(changes)
-
-    def count_absent(self) -> int:
-        """Return the number of current users without an entry."""
-        return len(self._current_ids - set(self._lines))
 
     def _make_user(self, person: RosterEntry) -> store.User:
         """Return a new user, with a negative id until it is saved, and remark on a known user of the same name.

@@ -302,7 +302,7 @@ def add(
 ) -> Response:
     """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
-    result = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
+    result = import_users(request.ladder, make_roster_entry(login.strip(), *values), request.actor, "one user")
     if result.remarks:
         return _show_import(request, result, f"&search={quote(name.strip() or login.strip())}")  # with namesakes
     return RedirectResponse(_make_user_url(login.strip()), 303)

@@ -157,6 +157,19 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
     assert people(text) == [("ada", "Ada; of A Lovelace", None, None, "A", None)]
 
 
+def test_separators_within_quoted_headings_do_not_count() -> None:
+    assert people('login;"name, or alias, or both"\nada;Ada\n') == [("ada", None, None, None, None, None)]
+
+
+def test_users_whose_logins_only_look_alike_are_imported() -> None:
+    """A user may have the word of Canvas' second header as login, and case folding makes ss of \u00df."""
+    assert [login for login, *_ in people("login\nmuted\nstra\u00dfe\nstrasse\n")] == [
+        "muted",
+        "stra\u00dfe",
+        "strasse",
+    ]
+
+
 @each(
     ("data", "output"),
     [

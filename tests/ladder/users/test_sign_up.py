@@ -28,7 +28,7 @@ DAY_S = 86_400.0
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     with closing(make_ladder(tmp_path / "spring", "ada bob")) as made:
-        users.import_users(made, [users.RosterEntry(1, "ada", email="ada@x.edu")], "staff", "one person")
+        users.import_users(made, users.RosterEntry(1, "ada", email="ada@x.edu"), "staff", "one person")
         yield made
 
 
@@ -69,7 +69,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "merge": lambda ladder: users.merge_users(ladder, "cyd", "ada", "staff", "x"),
     "become": lambda ladder: users.merge_users(ladder, "ada", "cyd", "staff", "x"),
     "roster": lambda ladder: users.import_users(ladder, users.parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv"),
-    "add": lambda ladder: users.import_users(ladder, [users.RosterEntry(1, "CYD")], "staff", "one person"),
+    "add": lambda ladder: users.import_users(ladder, users.RosterEntry(1, "CYD"), "staff", "one person"),
 }
 
 
@@ -94,7 +94,7 @@ def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_sa
     token, own = (users.issue_secret(ladder, "cyd", kind, "cyd").secret for kind in ("token", "link"))
     roster = users.parse_roster(b"login,name\ncyd,Cyd\nbob,Bob\n", "r.csv")
     assert users.preview_import(ladder, roster, "r.csv").signed_up == ("cyd",)
-    for people in (roster, [users.RosterEntry(1, "CYD", "Cyd")]):
+    for people in (roster, users.RosterEntry(1, "CYD", "Cyd")):
         with pytest.raises(LadderError, match="cyd signed up by a link"):
             users.import_users(ladder, people, "staff", "r.csv")
     assert users.import_users(ladder, roster, "staff", "r.csv", partial=True).signed_up == ("cyd",)
@@ -203,7 +203,7 @@ def test_a_roster_changes_no_rights_of_existing_accounts(ladder: Ladder, line: s
 def test_a_provider_account_belongs_to_the_user_of_its_first_sign_in(ladder: Ladder) -> None:
     """Its email may change later, and another account may have the same email."""
     assert users.sign_in_by_provider(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
-    users.import_users(ladder, [users.RosterEntry(1, "bob", email="bob@x.edu")], "staff", "one person")
+    users.import_users(ladder, users.RosterEntry(1, "bob", email="bob@x.edu"), "staff", "one person")
     for email in ("bob@x.edu", None):
         assert users.sign_in_by_provider(ladder, "https://id", "1", email).login == "ada"
     for issuer, subject in (("https://id", "2"), ("https://other", "1")):
@@ -214,13 +214,13 @@ def test_a_provider_account_belongs_to_the_user_of_its_first_sign_in(ladder: Lad
 @each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
 def test_emails_match_only_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
     """A long s isn't an s."""
-    users.import_users(ladder, [users.RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
+    users.import_users(ladder, users.RosterEntry(1, "sus", email="sus@x.edu"), "staff", "one person")
     with pytest.raises(users.AuthenticationError):
         users.sign_in_by_provider(ladder, "https://id", "1", email)
 
 
 def test_a_long_s_is_no_s_in_a_roster(ladder: Ladder) -> None:
-    users.import_users(ladder, [users.RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
+    users.import_users(ladder, users.RosterEntry(1, "sus", email="sus@x.edu"), "staff", "one person")
     roster = users.parse_roster("login,email\nlong,\u017fus@x.edu\n".encode(), "roster.csv")
     assert users.import_users(ladder, roster, "staff", "roster.csv").added == 1
 
@@ -245,7 +245,7 @@ def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder
 @each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
 def test_a_login_that_is_taken_or_invalid_in_a_roster_is_refused(ladder: Ladder, login: str) -> None:
     """Logins of merged accounts are taken; one like an email may belong to a roster's person."""
-    users.import_users(ladder, [users.RosterEntry(1, "old")], "staff", "one person")
+    users.import_users(ladder, users.RosterEntry(1, "old"), "staff", "one person")
     users.merge_users(ladder, "old", "bob", "staff", "one person")
     before = ladder.database.read_with_retry(all_users)
     with pytest.raises(LadderError):
