@@ -393,7 +393,7 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
     """
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no TOMLDecodeError
         raise LadderError(f"{path} isn't valid TOML: {error}.\nCorrect this line.") from None
     try:
         settings = LadderSettings.model_validate(values)
@@ -402,12 +402,17 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
         raise LadderError(f"{path}: {problem}.\ndocs/reference/ladder-toml.md lists all settings.") from None
     _require_different_names(path, "deadlines", [deadline.name for deadline in settings.deadlines])
     _require_different_names(path, "baselines", [baseline.name for baseline in settings.baselines])
-    default = {"grace_minutes": settings.lateness.grace_minutes}
-    deadlines = tuple(
-        deadline.model_copy(update=default) if deadline.grace_minutes is None else deadline
-        for deadline in settings.deadlines
-    )
+    deadlines = tuple(_fill_in_grace(deadline, settings.lateness) for deadline in settings.deadlines)
     return settings.model_copy(update={"deadlines": deadlines})
+
+
+def _fill_in_grace(deadline: Deadline, lateness: LatePolicy) -> Deadline:
+    """Return a deadline with minutes of grace. Its `model_fields_set` still tells whether the file sets them."""
+    if deadline.grace_minutes is not None:
+        return deadline
+    return Deadline.model_construct(
+        deadline.model_fields_set, **{**dict(deadline), "grace_minutes": lateness.grace_minutes}
+    )
 
 
 def _describe_validation_error(error: ValidationError) -> str:

@@ -78,14 +78,14 @@ def list_setting_forms(settings: LadderSettings, bots: Sequence[str] = ()) -> tu
     """
     forms = []
     dumped_settings = settings.model_dump(mode="python")
-    for deadline in dumped_settings["deadlines"]:
-        if deadline["grace_minutes"] == settings.lateness.grace_minutes:
-            deadline["grace_minutes"] = None  # `parse_settings` filled it in
+    for deadline, values in zip(settings.deadlines, dumped_settings["deadlines"], strict=True):
+        if "grace_minutes" not in deadline.model_fields_set:
+            values["grace_minutes"] = None  # `parse_settings` filled it in
     for table, (definition, is_list) in _list_tables().items():
         dumped = dumped_settings[table]
         items: list[tuple[int | None, Any]] = [*enumerate(dumped), (None, {})] if is_list else [(None, dumped)]
-        for index, values in items:
-            fields = _make_fields(definition, values, bots)
+        for index, item in items:
+            fields = _make_fields(definition, item, bots)
             forms.append(SettingForm(table, definition["title"], is_list, index, definition["description"], fields))
     return tuple(forms)
 
@@ -105,6 +105,10 @@ def _make_fields(
 def hash_settings(folder: Path) -> str:
     """Return the SHA-256 of the ladder.toml in a folder, in hex, by which a form knows that the file didn't change."""
     return hashlib.sha256((folder / SETTINGS_FILE).read_bytes()).hexdigest()
+
+
+def _hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def change_settings(
@@ -134,27 +138,37 @@ def change_settings(
     new = parse_settings(text, Path(SETTINGS_FILE))
     if not changes:
         return False
-    new_names = {deadline.name: deadline.name for deadline in old.deadlines}
-    removed_name = None
-    if table == "deadlines" and index is not None and remove:
-        removed_name = old.deadlines[index].name
-    elif table == "deadlines" and index is not None:
-        new_names[old.deadlines[index].name] = new.deadlines[index].name
-    change = _SettingsChange(old, new, text, "; ".join(changes), new_names, removed_name)
+    change = _SettingsChange(
+        old, new, text, *_list_new_names(old, new, index if table == "deadlines" else None, remove)
+    )
+    entry = store.AuditEntry(actor, "configure", "; ".join(changes), ladder.clock())
 
     def store_change(connection: Connection) -> None:
         _require_unchanged(ladder, sha256, text)
         if table == "baselines":
             _require_bots(connection, new)
-        _store_change(connection, ladder, change, actor, confirmed)
+        _store_change(connection, ladder, change, entry, confirmed)
 
     ladder.database.write(store_change)
     return True
 
 
+def _list_new_names(
+    old: LadderSettings, new: LadderSettings, index: int | None, remove: bool
+) -> tuple[dict[str, str], str | None]:
+    """Return the new names and the removed name of a `_SettingsChange`. index: of the changed deadline, None: none."""
+    new_names = {deadline.name: deadline.name for deadline in old.deadlines}
+    if index is None:
+        return new_names, None
+    old_name = old.deadlines[index].name
+    if remove:
+        return new_names, old_name
+    return new_names | {old_name: new.deadlines[index].name}, None
+
+
 @dataclass(frozen=True, slots=True)
 class _SettingsChange:
-    """A change of ladder.toml to `text`. reason: what changes, as the audit log shows it.
+    """A change of ladder.toml to `text`.
 
     new_names: of all old deadlines, by old names; a removed one keeps its name. removed_name: of the removed deadline,
     None without one.
@@ -163,21 +177,25 @@ class _SettingsChange:
     old: LadderSettings
     new: LadderSettings
     text: str
-    reason: str
     new_names: Mapping[str, str]
     removed_name: str | None
 
 
-def _store_change(connection: Connection, ladder: Ladder, change: _SettingsChange, actor: str, confirmed: bool) -> None:
-    """Rename extensions, log a change and write the file.
+def _store_change(
+    connection: Connection, ladder: Ladder, change: _SettingsChange, entry: store.AuditEntry, confirmed: bool
+) -> None:
+    """Rename extensions, log a change by its entry and write the file, unless an earlier call did.
 
     Raises LadderError if a renamed deadline has released grades or the file can't be written; UnconfirmedError as
     `change_settings` does, before the file is written.
     """
+    is_written = hash_settings(ladder.path) == _hash_text(change.text)
+    if is_written and store.has_audit_entry(connection, entry):
+        return
     old_versions = list_counting_versions(connection, change.old)
     _rename_deadlines(connection, change.new_names)
-    past_deadlines = _list_newly_past_deadlines(change.old, change.new, ladder.clock())
-    notices = _list_notices(connection, change, past_deadlines)
+    past_deadlines = _list_newly_past_deadlines(change.old, change.new, entry.created_at)
+    notices = _list_notices(connection, change, past_deadlines, entry.reason)
     # Versions that count at other new deadlines can still change.
     names = {*change.new_names.values(), *(deadline.name for deadline in past_deadlines)}
     new_versions = list_counting_versions(connection, change.new)
@@ -187,7 +205,7 @@ def _store_change(connection: Connection, ladder: Ladder, change: _SettingsChang
         notices,
         confirmed,
     )
-    store.log_action(connection, store.AuditEntry(actor, "configure", change.reason, ladder.clock()))
+    store.log_action(connection, entry)
     _replace_file(ladder.path / SETTINGS_FILE, change.text)
 
 
@@ -196,7 +214,7 @@ def _require_unchanged(ladder: Ladder, sha256: str, new_text: str | None = None)
 
     new_text: a text that it may also have, since a call whose commit had no answer is repeated.
     """
-    allowed = {sha256} if new_text is None else {sha256, hashlib.sha256(new_text.encode()).hexdigest()}
+    allowed = {sha256} if new_text is None else {sha256, _hash_text(new_text)}
     if hash_settings(ladder.path) not in allowed:
         raise LadderError(
             "another form or program changed the settings meanwhile.\nLoad the page again, and repeat your change."
@@ -247,9 +265,11 @@ def _edit_items(items: Any, table: str, index: int | None, values: Mapping[str, 
         return changes
     if index is None or not 0 <= index < len(items):
         raise LadderError(_NO_ITEM)
+    name = items[index]["name"]
     if values is None:
-        return [f"{table}: removed {items.pop(index)['name']}"]
-    return _set_values(f'{table} "{items[index]["name"]}"', items[index], shapes, values)
+        del items[index]
+        return [f"{table}: removed {name}"]
+    return _set_values(f'{table} "{name}"', items[index], shapes, values)
 
 
 def _list_newly_past_deadlines(old: LadderSettings, new: LadderSettings, now: float) -> list[Deadline]:
@@ -258,15 +278,20 @@ def _list_newly_past_deadlines(old: LadderSettings, new: LadderSettings, now: fl
     return [deadline for deadline in new.deadlines if deadline.closes < now and deadline.closes not in old_ends]
 
 
-def _list_notices(connection: Connection, change: _SettingsChange, past_deadlines: Iterable[Deadline]) -> list[str]:
-    """Return what staff must confirm, after the change of names. past_deadlines: those that are newly over."""
+def _list_notices(
+    connection: Connection, change: _SettingsChange, past_deadlines: Iterable[Deadline], reason: str
+) -> list[str]:
+    """Return what staff must confirm, after the change of names. past_deadlines: those that are newly over.
+
+    reason: what changes, as the audit log shows it.
+    """
     notices = [
         describe_past_end(f"The deadline {deadline.name}", deadline.at.timestamp(), deadline)
         for deadline in past_deadlines
     ]
     has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
     if has_grades and _changes_measurements(change.old, change.new):
-        changes = describe_settings(change.reason)
+        changes = describe_settings(reason)
         notices.append(f"Grades of all users, except released ones, are computed again: {changes}")
     logins = _list_users_without_extension(connection, change.old, change.new)
     if logins:
@@ -341,10 +366,16 @@ def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
     for name in dict.fromkeys((*_FIRST_TABLES, *schema["properties"])):
         shape = schema["properties"][name]
         if name not in LOCKED_TABLES:
-            reference = shape.get("items", shape).get("$ref") or shape["allOf"][0]["$ref"]
-            definition = _resolve(schema, schema["$defs"][reference.rpartition("/")[2]])
+            definition = _resolve(schema, _follow_reference(schema, shape.get("items", shape)))
             tables[name] = (definition | {"title": _TITLES.get(name, name.capitalize())}, "items" in shape)
     return tables
+
+
+def _follow_reference(schema: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition that a shape of a JSON schema refers to, directly or, before pydantic 2.9, in an allOf."""
+    reference = shape["allOf"][0]["$ref"] if "allOf" in shape else shape["$ref"]
+    definition: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]
+    return definition
 
 
 def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
@@ -353,7 +384,7 @@ def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, An
     for name, shape in definition["properties"].items():
         inner = shape | shape.get("anyOf", [{}])[0]
         if "$ref" in inner:
-            inner = schema["$defs"][inner["$ref"].rpartition("/")[2]] | inner
+            inner = _follow_reference(schema, inner) | inner
         properties[name] = inner
     return definition | {"properties": properties}
 
@@ -366,7 +397,10 @@ def _make_label(name: str, shape: Mapping[str, Any]) -> str:
 
 
 def describe_settings(reason: str) -> str:
-    """Return the reason of a change of settings with the titles and labels of the forms instead of names."""
+    """Return the reason of a change of settings, as the audit log has it, with the titles and labels of the forms.
+
+    For example, `quotas.max_upload_mb: 16 → 8` becomes "Quotas, Size of an upload: 16 → 8".
+    """
     tables = _list_tables()
 
     def label_setting(match: re.Match[str]) -> str:
@@ -432,7 +466,8 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
         text = values.get(name, "").strip()
         new = _parse_value(name, shape, text, values.get("zone", "").strip())
         old = section.get(name)
-        if new == old or _is_as_shown(old, new, text) or (old is None and new == shape.get("default")):
+        is_default = old is None and new == shape.get("default")
+        if new == old or is_default or _is_as_shown(old, new, text):
             continue
         changes.append(f"{label}.{name}: {_describe_value(old)} → {_describe_value(new)}")
         if new is None:

@@ -37,6 +37,7 @@ from ladder.store.events import (
     events_after,
     find_freeze_entry,
     get_audit_entry,
+    has_audit_entry,
     is_frozen,
     last_audit_id,
     last_event_at,

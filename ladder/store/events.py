@@ -6,7 +6,7 @@ reason. Entries are never removed; erasing a user replaces texts in them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
@@ -129,6 +129,12 @@ def list_audit_entries(
         conditions.append(audit_log.c.action.in_(actions))
     query = select(*_AUDIT_COLUMNS).where(*conditions).order_by(audit_log.c.id)
     return [AuditEntry(*row) for row in connection.execute(query)]
+
+
+def has_audit_entry(connection: Connection, entry: AuditEntry) -> bool:
+    """Return whether an entry with these values, but for the id, is stored: by a call whose commit had no answer."""
+    stored = list_audit_entries(connection, entry.bot, entry.match, (entry.action,), entry.user_id)
+    return any(replace(old, id=entry.id) == entry for old in stored)
 
 
 @dataclass(frozen=True, slots=True)

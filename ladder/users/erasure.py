@@ -8,7 +8,7 @@ from arena.escaping import escape_control
 from arena.referee import read_record, write_record
 from ladder import store
 from ladder.activation import stop_versions_of_user
-from ladder.ladder import Ladder, transaction
+from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from ladder.users.withdrawal import get_participant
 
@@ -20,31 +20,46 @@ class UnfinishedTasksError(LadderError):
 _LATER = "; the data can be erased when its matches have ended and its finals are revealed"
 
 
-@transaction
-def erase_user(connection: Connection, ladder: Ladder, login: str, actor: str, reason: str, later: bool = False) -> str:
+def erase_user(ladder: Ladder, login: str, actor: str, reason: str, later: bool = False) -> str:
     """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
 
-    Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError
+    Results stay under the pseudonym. Raises LadderError for an unknown login and for staff, and UnfinishedTasksError
     unless `later`: then the user is only withdrawn until `list_erasable` returns it, and keeps the login.
     """
-    user, now = get_participant(connection, login), ladder.clock()
+    with ladder.database.read() as connection:
+        user = get_participant(connection, login)
     if user.staff:
         raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
-    store.set_user_withdrawn(connection, user.id, withdrawn=True)
-    stop_versions_of_user(connection, user.id, "its owner left the course", now)
-    if store.has_unfinished_tasks(connection, user.id):
-        if later:
-            store.log_action(connection, store.AuditEntry(actor, "leave", reason + _LATER, now, user_id=user.id))
-            return user.login
+    leave = store.AuditEntry(actor, "leave", reason, ladder.clock(), user_id=user.id)
+    return ladder.database.write(lambda connection: _withdraw_and_erase(connection, user.login, leave, later))
+
+
+def _withdraw_and_erase(connection: Connection, login: str, leave: store.AuditEntry, later: bool) -> str:
+    """Withdraw the user of `leave`, an entry for the audit log, and erase the data, as `erase_user` does.
+
+    A repeated call, after a commit's reply was lost, changes nothing.
+    """
+    user_id = leave.user_id
+    assert user_id is not None
+    if store.find_user(connection, login) is None:
+        return next(user.login for user in store.all_users(connection, merged=True) if user.id == user_id)
+    store.set_user_withdrawn(connection, user_id, withdrawn=True)
+    stop_versions_of_user(connection, user_id, "its owner left the course", leave.created_at)
+    if not store.has_unfinished_tasks(connection, user_id):
+        new_login = store.erase_user_rows(connection, user_id, leave.created_at, _rename_player)
+        store.log_action(connection, leave)
+        store.log_action(connection, replace(leave, action="erase"))
+        return new_login
+    if not later:
         raise UnfinishedTasksError(
             f"a bot of {escape_control(login)} is being checked, or plays, perhaps at a table or in a final that "
             "isn't revealed.\n"
             "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
         )
-    erased = store.erase_user_rows(connection, user.id, now, _rename_player)
-    for action in ("leave", "erase"):
-        store.log_action(connection, store.AuditEntry(actor, action, reason, now, user_id=user.id))
-    return erased
+    postponed = replace(leave, reason=leave.reason + _LATER)
+    if not store.has_audit_entry(connection, postponed):
+        store.log_action(connection, postponed)
+    return login
 
 
 def list_erasable(connection: Connection) -> list[str]:

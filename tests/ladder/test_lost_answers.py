@@ -16,17 +16,20 @@ from ladder import users
 from ladder.activation import activate_version, disable_bot
 from ladder.bots import submit_bot, submit_reference
 from ladder.challenges import queue_challenges
-from ladder.grading import create_final, get_final_state, retry_final, reveal_final_results
+from ladder.deadlines import extend_deadline, withdraw_extension
+from ladder.grading import create_final, get_final_state, release_grades, retry_final, reveal_final_results
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.match_pages import set_void
+from ladder.settings_forms import change_settings, hash_settings
 from ladder.standings import rebuild_standings
 from ladder.store import Database, claim_check, finish_check, register_runner
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
 from tests.ladder.small_ladder import rows
 
 T = TypeVar("T")
 NEW = f"{QUICK_BOT}# new\n"
+BASELINE = '[[baselines]]\nname = "plays"\npoints = 1\nmin_games = 1\n'
 
 
 def submitted(ladder: Ladder) -> object:
@@ -102,6 +105,38 @@ def checked(ladder: Ladder) -> None:
     ladder.database.write(act)
 
 
+def erased(ladder: Ladder) -> object:
+    return users.erase_user(ladder, "bob", "teacher", "on request")
+
+
+def configured(ladder: Ladder) -> object:
+    change = {"values": {"max_bots_per_user": "7"}, "sha256": hash_settings(ladder.path), "actor": "teacher"}
+    return change_settings(ladder, "quotas", None, **change)
+
+
+def extended(ladder: Ladder) -> object:
+    add_settings(ladder, deadline("first", 3e6))
+    given = {"until": None, "days": 2, "late_days": 0, "actor": "teacher"}
+    answers = [extend_deadline(ladder, "bob", name="first", **given, reason="ill")]
+    return [*answers, withdraw_extension(ladder, "bob", "first", "teacher", "well")]
+
+
+def teamed(ladder: Ladder) -> object:
+    joined = users.join_teams(ladder, {"ada": "Owls", "bob": "Owls"}, "teacher", "course")
+    return [joined, users.leave_teams(ladder, ["bob"], "teacher", "moved")]
+
+
+def taken_over(ladder: Ladder) -> object:
+    users.create_account(ladder, users.issue_secret(ladder, "staff", "join", "teacher").secret, "cyd", "Cyd", "")
+    roster = users.parse_roster(b"login,name\ncyd,Cyd\n", "r.csv")
+    return users.import_users(ladder, roster, "staff", "r.csv", take_over=["cyd"])
+
+
+def released(ladder: Ladder) -> None:
+    add_settings(ladder, deadline("first", 1.5e6) + BASELINE)
+    release_grades(ladder, "first", "teacher", None, deadline="first")
+
+
 PLAYED = ("games", "faults", "records", "logs", "rating_history", "standings_snapshots", "match_players",
           "fault_samples")  # fmt: skip
 
@@ -112,6 +147,12 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "final": final,
     "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
     "activate": lambda ladder: activate_version(ladder, "ada", 1, actor="teacher", reason="better"),
+    "erase": erased,
+    "configure": configured,
+    "extend": extended,
+    "teams": teamed,
+    "take over": taken_over,
+    "release": released,
     "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
     "sign up": signed_up,
     "approve": approved,

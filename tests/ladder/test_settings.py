@@ -1,11 +1,13 @@
 """Tests of what ladder.toml may contain."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from ladder.settings import LadderSettings
+from ladder.settings import LadderError, LadderSettings, parse_settings
+from ladder.settings_forms import list_setting_forms
 
 
 def test_every_number_has_a_least_and_a_largest_value() -> None:
@@ -58,3 +60,20 @@ def test_numbers_that_no_course_has_are_refused() -> None:
     ):
         with pytest.raises(ValidationError):
             LadderSettings.model_validate(settings)
+
+
+@pytest.mark.parametrize("value", ["1" * 5000, "[" * 5000])
+def test_toml_that_python_cannot_read_is_refused(value: str) -> None:
+    with pytest.raises(LadderError, match="isn't valid TOML"):
+        parse_settings(f"x = {value}", Path("ladder.toml"))
+
+
+def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:
+    """An empty field would remove a setting that equals the default of today."""
+    at = "at = 2026-12-01T23:59:00Z"
+    text = f'[[deadlines]]\nname = "a"\n{at}\ngrace_minutes = 15\n[[deadlines]]\nname = "b"\n{at}\n'
+    settings = parse_settings(f"{text}[lateness]\ngrace_minutes = 15\n", Path("ladder.toml"))
+    forms = [form for form in list_setting_forms(settings) if form.table == "deadlines"]
+    shown = [field.value for form in forms for field in form.fields if field.name == "grace_minutes"]
+    assert shown == ["15", "", ""]
+    assert [deadline.grace_minutes for deadline in settings.deadlines] == [15, 15]
