@@ -12,14 +12,19 @@ from arena.rating.inputs_and_results import Estimate, RatedField, Strength
 from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
 
 if TYPE_CHECKING:
-    from arena.rating.ratings import Fit, assess_leader, estimate_lead, fit_rows, rate
+    from arena.rating.leader import assess_leader, estimate_lead
+    from arena.rating.ratings import Fit, fit_rows, rate
 
 RATING_MODEL = 2  # grows when the same results get other ratings; 1 is that of release 1.0
 
 
 def __getattr__(name: str) -> object:
     """Import a name of the fit, and with it numpy, at first use."""
-    if name in ("Fit", "assess_leader", "estimate_lead", "fit_rows", "rate"):
-        value: object = getattr(import_module("arena.rating.ratings"), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("Fit", "fit_rows", "rate"):
+        module = "ratings"
+    elif name in ("assess_leader", "estimate_lead"):
+        module = "leader"
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"arena.rating.{module}"), name)
+    return value

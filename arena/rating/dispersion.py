@@ -37,6 +37,7 @@ INDEPENDENT = 5.0  # matches of independent games, added if w is below 1: it is 
 PRIOR_DEVIATION = 0.15  # of v; w is near 1
 # The least part of a match's information that is left after the fit: a bot's only match determines the bot's strength.
 MIN_INFORMATION_LEFT = 0.05
+UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 BLOCK_BOTS = 500  # bots that are processed at once, each with all its opponents
 
 
@@ -152,3 +153,10 @@ def _sum_trio_squares(tables: Ints, bots: int) -> Floats:
     for bot in (trios // bots**2, trios // bots % bots, trios % bots):
         squares += 2 * np.bincount(bot, counts.astype(np.float64) ** 2, bots)
     return squares
+
+
+def find_quantile(freedom: Floats) -> Floats:
+    """Return Student's quantile at UPPER_QUANTILE for degrees of freedom."""
+    from scipy.special import stdtrit  # takes half a second to import: not for runs too short for intervals
+
+    return np.asarray(stdtrit(freedom, UPPER_QUANTILE))

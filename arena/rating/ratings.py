@@ -1,15 +1,10 @@
-"""Fit all matches: each bot's rating, ranks and win rate, with 95 % intervals, and whether the leader is certain.
+"""Fit all matches: each bot's rating, ranks and win rate, with 95 % intervals.
 
 `winner_model` is fitted once to all games. The rating, the rank range and the adjusted win rate are computed from its
 strengths, so their order is one. The adjusted win rate is the expectation over all possible tables: it is adjusted for
 the bot's opponents and, with few games, for the prior: of two newcomers, one that won both games has 0.87. A game that
 all bots forfeited counts only in the plain win rate. The errors are those of independent games times the square root of
 the `dispersion`.
-
-A bot's rank range excludes the bots that are significantly better or worse: the 95 % interval of the difference of two
-ratings excludes 0. It isn't corrected for the number of pairs, since it misses the true rank only if more bots are
-found better than are better. Simulated: it contains the true rank in 97 % of runs or more, with 8 and 40 bots, in
-normal fields, among near-identical bots, and among equals.
 
 The prior of a new version's strength is normal around its predecessor's, with deviation PREDECESSOR_DEVIATION. It pulls
 a much better or worse version towards its predecessor for a while, so it is wide. Simulated with opponents of known
@@ -21,32 +16,24 @@ new version, and the error of an unchanged version.
     .39           .97    .96    .92    .16
     .52           .95    .96    .94    .17
     none          .94    .93    .96    .20
-
-Between near-identical bots, which users do submit, the best can't be determined; that the leader is within a tolerance
-of it can. The probability is a lower bound, by Bonferroni: 1 minus the sum of the probabilities of each other bot to be
-better by more than the tolerance. A ladder stops at the first positive assessment. Simulated with near-identical bots
-and an assessment after every 12 % more games: at 95 % confidence 5 to 10 % of stops are wrong; at 98 %, about 2 %,
-after 1.6 times as many games.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.rating.dispersion import estimate_dispersion
-from arena.rating.inputs_and_results import Estimate, LeaderAssessment, RatedField, Strength
+from arena.rating.dispersion import estimate_dispersion, find_quantile
+from arena.rating.inputs_and_results import Estimate, RatedField, Strength
 from arena.rating.intervals import min_matches_for_intervals
 from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
-from arena.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
+from arena.rating.matches import Floats, Ints, Matches, gather_matches
+from arena.rating.rank_ranges import find_rank_ranges
 from arena.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
 
 PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE
-CACHED = 256  # bots compared with as many at once, so that arrays of pairs fit in the processor's cache
-UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 MIN_WIN_RATE = 1e-15  # a sum of a grid can exceed 1 by a rounding error
 
 
@@ -167,7 +154,7 @@ def _rate_present(
     errors = posterior.errors(dispersion.values, weights) if has_intervals else None
     freedom = dispersion.freedom
     ratings = _compute_ratings(posterior.strengths, errors, freedom, weights)
-    rank_ranges = _find_rank_ranges(posterior.strengths, errors, freedom, ranked)
+    rank_ranges = find_rank_ranges(posterior.strengths, errors, freedom, ranked)
     win_rates = _compute_expected_win_rates(posterior.strengths, errors, freedom, np.flatnonzero(active), seats)
     strengths = [_make_newcomer(int(ranked.sum()))] * field.bots
     present_strengths = _gather_strengths(matches, games, ratings, rank_ranges, win_rates)
@@ -250,40 +237,8 @@ def _compute_ratings(
     ratings = MODEL.mu + NOISE * (strengths - weights @ strengths)
     if errors is None:
         return list(map(Estimate, ratings.tolist()))
-    half_width = NOISE * _quantile(freedom) * np.sqrt(errors.variances.clip(min=0.0))
+    half_width = NOISE * find_quantile(freedom) * np.sqrt(errors.variances.clip(min=0.0))
     return list(map(Estimate, ratings.tolist(), (ratings - half_width).tolist(), (ratings + half_width).tolist()))
-
-
-def _find_rank_ranges(
-    strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, ranked: NDArray[np.bool_]
-) -> list[tuple[int, int]]:
-    """Return each bot's rank range among the ranked bots; for any other bot, that which it would have among them.
-
-    All arrays: (p,), of the bots of the fit. errors: None without intervals, which leaves all ranks possible.
-    """
-    ranked_bots = np.flatnonzero(ranked)
-    best, worst = np.ones_like(ranked, dtype=np.int64), len(ranked_bots) + ~ranked
-    if errors is not None:
-        quantile = _quantile(freedom)
-        variance = errors.independent + (errors.shared**2).sum(1)
-        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(ranked_bots), CACHED)):
-            compared = ranked_bots[columns]
-            # The variance of a difference is both variances minus twice the covariance.
-            margin = (-2 * errors.shared[rows]) @ errors.shared[compared].T
-            margin += variance[rows, None] + variance[compared]
-            np.sqrt(margin.clip(min=0.0, out=margin), out=margin)
-            margin *= np.maximum(quantile[rows, None], quantile[compared])
-            ahead = strengths[rows, None] - strengths[compared]
-            best[rows] += np.count_nonzero(-ahead > margin, 1)
-            worst[rows] -= np.count_nonzero(ahead > margin, 1)
-    return list(zip(best.tolist(), worst.tolist(), strict=True))
-
-
-def _quantile(freedom: Floats) -> Floats:
-    """Return Student's quantile at UPPER_QUANTILE."""
-    from scipy.special import stdtrit  # takes half a second to import: not for runs too short for intervals
-
-    return np.asarray(stdtrit(freedom, UPPER_QUANTILE))
 
 
 def _compute_expected_win_rates(
@@ -323,45 +278,6 @@ def _compute_intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     from scipy.special import ndtr, ndtri  # slow to import: see `arena.rating`
 
     deviates = ndtri(values)
-    half_width = _quantile(win_rates.freedom) * np.sqrt(2 * math.pi * win_rates.variances) * np.exp(deviates**2 / 2)
+    half_width = find_quantile(win_rates.freedom) * np.sqrt(2 * math.pi * win_rates.variances) * np.exp(deviates**2 / 2)
     low, high = ndtr(deviates - half_width), ndtr(deviates + half_width)
     return list(map(Estimate, values.tolist(), low.tolist(), high.tolist()))
-
-
-def estimate_lead(fit: Fit, bot: int, opponent: int) -> Estimate | None:
-    """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
-    win_rates = fit.win_rates
-    indices = {bot: index for index, bot in enumerate(win_rates.bots.tolist())}
-    if bot not in indices or opponent not in indices:
-        return None
-    index, opponent_index = indices[bot], indices[opponent]
-    value = float(win_rates.values[index] - win_rates.values[opponent_index])
-    if not win_rates.has_intervals:
-        return Estimate(value)
-    from scipy.special import stdtrit  # slow to import: see `arena.rating`
-
-    covariance = win_rates.covariances(index)[opponent_index]
-    variance = float(win_rates.variances[index] + win_rates.variances[opponent_index] - 2 * covariance)
-    quantile = float(stdtrit(win_rates.freedom[[index, opponent_index]].min(), UPPER_QUANTILE))
-    half_width = quantile * math.sqrt(max(0.0, variance))
-    return Estimate(value, value - half_width, value + half_width)
-
-
-def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Return the leader, and whether its win rate is within `within` of the best one with probability `level` or more.
-
-    Undecided while an active bot has no win rate, or while there are too few matches for intervals.
-    """
-    win_rates = fit.win_rates
-    if not win_rates.has_intervals or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
-        return LeaderAssessment(None, 0.0, decided=False)
-    from scipy.special import stdtr  # slow to import: see `arena.rating`
-
-    leader = int(np.argmax(win_rates.values))
-    variances = win_rates.variances
-    errors = np.sqrt((variances + variances[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
-    margins = win_rates.values[leader] + within - win_rates.values
-    chances_of_better = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -margins / errors)
-    chances_of_better[leader] = 0.0
-    probability = max(0.0, 1.0 - float(chances_of_better.sum()))
-    return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= level)

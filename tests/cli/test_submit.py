@@ -8,13 +8,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from arena.cli.submit import SubmissionReport
 from ladder.dashboards import list_events
 from ladder.ladder import open_ladder
 from ladder.permissions import Viewer
@@ -187,8 +185,8 @@ def serve_answers(status: int, body: bytes, **headers: str) -> Iterator[str]:
 
 def test_a_later_server_may_report_more_fields(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
-    report = SubmissionReport("x@1", "x", 1, False, None, 9, None)
-    answer = {**asdict(report), "max_upload_mb": 64, "of_a_later_version": True}
+    report = {"version_ref": "x@1", "name": "x", "number": 1, "duplicate": False, "late_for": None, "remaining": 9}
+    answer = {**report, "disabled_reason": None, "max_upload_mb": 64, "of_a_later_version": True}
     with serve_answers(200, json.dumps(answer).encode()) as url:
         ran = place.call("submit", url, place.bot("x.py"), "--token-file", "token", "--no-wait", "--json")
     assert (ran.code, json.loads(ran.out)["version_ref"]) == (0, "x@1"), ran
