@@ -112,7 +112,6 @@ def test_the_citation_agrees_with_the_package() -> None:
 
 # How often a test's own process may patch or sleep, by file. docs/dev/testing.md says what for. The numbers only fall.
 PATCHES = {
-    "bots/test_archive.py": 1,
     "bots/test_bot_loader.py": 2,
     "bots/test_build.py": 1,
     "bots/test_submission_conversion.py": 3,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from arena import sandbox
-from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load_bots
+from arena.bots import Bot, BotError, BuildError, BuildLogExcerpt, build_all, build_in_box, load_bots
 from arena.checks import check_host
 from arena.limits import Limits
 from tests.cli_workspace import Place
@@ -235,15 +235,21 @@ FIRST_ERRORS: dict[str, tuple[str, ...]] = {
 }
 
 
+def excerpt_of(folder: Path, printed: str, command: str = "cat said") -> BuildLogExcerpt:
+    """Return what is shown of a build that prints a text, or what a command prints, and fails."""
+    (folder / "said").write_text(printed)
+    (folder / "bot.toml").write_text(f'run = "./bot"\nbuild = ["sh", "-c", "{command}; exit 1"]\n')
+    with pytest.raises(BuildError) as refused:
+        build_all(load_bots([str(folder)])[0], folder / "logs", LIMIT_S)
+    return refused.value.excerpt
+
+
 @pytest.mark.parametrize("printed", FIRST_ERRORS.values(), ids=FIRST_ERRORS.keys())
 def test_the_first_error_of_a_compiler_is_shown_first(tmp_path: Path, printed: tuple[str, ...]) -> None:
-    (tmp_path / "said").write_text("\n".join([*printed, *["more"] * 40]))
-    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
-    with pytest.raises(BuildError) as refused:
-        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+    excerpt = excerpt_of(tmp_path, "\n".join([*printed, *["more"] * 40]))
     last = -2 if printed[-1].startswith(("collect2:", "make:")) else -1
-    assert refused.value.excerpt.lines[:2] == (b"[...]", printed[last].encode())
-    assert refused.value.excerpt.partial
+    assert excerpt.lines[:2] == (b"[...]", printed[last].encode())
+    assert excerpt.partial
 
 
 def test_omitted_lines_are_counted_without_blank_ones(tmp_path: Path) -> None:
@@ -254,27 +260,17 @@ def test_omitted_lines_are_counted_without_blank_ones(tmp_path: Path) -> None:
         "x" * 3000: True,
     }
     for text, partial in said.items():
-        (tmp_path / "said").write_text(text)
-        (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
-        with pytest.raises(BuildError) as refused:
-            build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
-        assert refused.value.excerpt.partial is partial
+        assert excerpt_of(tmp_path, text).partial is partial
 
 
 def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
-    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "seq 1 300000; exit 1"]\n')
-    with pytest.raises(BuildError) as refused:
-        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     shown = [b"%d" % number for number in (*range(1, 11), *range(299_997, 300_001))]
-    assert list(refused.value.excerpt.lines) == [*shown[:10], b"[...]", *shown[10:]]
+    assert list(excerpt_of(tmp_path, "", "seq 1 300000").lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
 def test_the_end_of_a_log_at_the_bound_is_shown_once(tmp_path: Path) -> None:
-    (tmp_path / "said").write_bytes(b"x\n" * ((1 << 19) - 6) + b"error: no\n0\n1\n2")
-    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
-    with pytest.raises(BuildError) as refused:
-        build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
-    assert list(refused.value.excerpt.lines) == [b"[...]", b"error: no", b"0", b"1", b"2"]
+    excerpt = excerpt_of(tmp_path, "x\n" * ((1 << 19) - 6) + "error: no\n0\n1\n2")
+    assert list(excerpt.lines) == [b"[...]", b"error: no", b"0", b"1", b"2"]
 
 
 def test_a_build_without_a_program_is_refused_with_its_path(bubblewrap_builder: Builder) -> None:
@@ -369,37 +365,9 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bub
     place.require_nothing_left()
 
 
-def test_a_build_that_fails_in_the_box_keeps_its_log(place: Place, c_bot: Path, bubblewrap: None) -> None:
-    """The run never began, so it has no folder; the next attempt with the same --out replaces the log."""
-    good = (c_bot / "bot.c").read_text()
-    (c_bot / "bot.c").write_text("int main(void) { return nothing; }\n")
-    flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
-    ran = place.run("run", "cbot", *place.bots(1), *flags)
-    assert ran.code == 2
-    assert ran.messages[0].startswith('arena: "cbot": the build failed: exited with code 1')
-    assert "nothing" in "\n".join(ran.messages[2:])
-    log = Path(ran.messages[1].removeprefix("Full log: "))
-    assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"
-    assert "undeclared" in log.read_text()
-    assert not (place.folder / "out").exists()
-    (c_bot / "bot.c").write_text(good)
-    assert place.run("run", "cbot", *place.bots(1), *flags).code == 0
-    assert not (place.folder / "out.building").exists()
-    place.require_nothing_left()
-
-
 def test_a_folder_of_the_user_is_never_replaced_by_a_build(place: Place, c_bot: Path, bubblewrap: None) -> None:
     place.bot("out.building/thesis.txt", "precious")
     ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
     assert ran.code == 2
     assert "out.building exists already; remove it, or name another --out" in ran.messages[0]
     assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
-
-
-def test_a_build_without_isolation_runs_in_its_own_folder_with_a_warning(place: Place) -> None:
-    bot = place.bot("built/main.py")
-    bot.with_name("bot.toml").write_text('run = "python3 made.py"\nbuild = "cp main.py made.py"\n')
-    ran = place.run("run", "built", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")
-    assert ran.code == 0, ran.err
-    assert "bots are built in their own folders with your permissions" in ran.err
-    assert bot.with_name("made.py").exists()

@@ -183,12 +183,6 @@ def finished_run_copy(place: Place, finished_run: Path) -> Path:
     return Path(shutil.copytree(finished_run, place.folder / "out"))
 
 
-def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
-    place.bots(1)
-    for name in (".", "a.py"):
-        refused(place.call("run", "--resume", name), f"{name} isn't the folder of a run", "name another folder")
-
-
 PATHS = [
     "run gone a.py",
     "check gone --sandbox process",
@@ -236,21 +230,7 @@ def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, finished_run: Pat
     assert place.run("run", "--resume", "out").code == 0
 
 
-def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
-    one, two = place.bots(2)
-    process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", "--jobs", 2)
-    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
-    (place.folder / two).write_text((place.folder / two).read_text() + "\n# better\n")
-    ran = place.end(process)
-    assert ran.code == 1
-    assert ran.messages[0].startswith('arena: "b" has changed since the run began')
-    assert len(ran.messages) == 2
-    assert "games of coup at 2 seats" in ran.out
-    place.require_nothing_left()
-
-
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
-    "is no JSON": (lambda config: "{", "isn't valid JSON"),
     "is of another version": (
         lambda config: json.dumps({**config, "run": 4}),
         "version 4, but this arena reads version 8",
@@ -301,15 +281,12 @@ def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, finishe
     refused(place.call("run", "--resume", "out"), '"a" has changed: the run starts it', "Start a new run: ")
 
 
-def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, finished_run_copy: Path) -> None:
+def test_a_record_of_other_bots_is_named_and_its_match_can_be_played_again(
+    place: Place, finished_run_copy: Path
+) -> None:
     before = (finished_run_copy / "results.jsonl").read_bytes()
     record = finished_run_copy / "records" / "000000.jsonl"
-    whole_record = record.read_bytes()
-    record.write_bytes(whole_record[:-100])
-    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove the file")
-    record.write_bytes(b"\xff\n")
-    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove the file")
-    played = read_record(whole_record.decode())
+    played = read_record(record.read_text())
     bots = tuple(bot.replace("b", "other") for bot in played.header.bots)
     record.write_text(write_record(replace(played, header=replace(played.header, bots=bots))))
     refused(place.run("run", "--resume", "out"), "match 0 has the bot 'other', but the run hasn't: remove its record")
@@ -334,7 +311,6 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
 def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -> None:
     (place.folder / "empty").mkdir()
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
-    refused(place.call("verify", "gone"), "gone doesn't exist.\nName a run's folder or a record file.")
     refused(place.call("verify", "empty"), "empty contains no records.\nName a run's folder or a record file.")
     refused(place.call("verify", "binary"), "binary isn't a valid record: it isn't text")
     refused(place.call("verify"), "Missing argument")

@@ -95,22 +95,12 @@ def test_a_stopped_run_leaves_nothing_and_resumes_in_its_sandbox(place: Place, n
 
 
 def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, bubblewrap: None) -> None:
-    silent = place.bot("silent.py", "import sys\nsys.stdin.read()\n")
-    flags = ("--start-ms", 600_000, "--sandbox", "bubblewrap", "--out", "greeting")
-    process = place.start("run", silent, *place.bots(1), *flags)
-    place.wait(lambda: list(place.tmp.glob("arena-run-*")), process=process)
-    process.kill()
-    place.end(process)
-    greeting = set(place.tmp.glob("arena-run-*"))
-    assert greeting
     flags = ("--games", 10_000, "--match-games", 2, "--jobs", 2, "--sandbox", "bubblewrap", "--out", "playing")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "playing" / "records" / "000000.jsonl").exists, process=process)
     process.kill()
     place.end(process)
-    playing = set(place.tmp.glob("arena-run-*"))
-    assert playing, "what the killed run left waits for the next start"
-    assert not playing & greeting
+    assert list(place.tmp.glob("arena-run-*")), "what the killed run left waits for the next start"
     assert place.run("run", *place.bots(2), *TINY, "--sandbox", "bubblewrap", "--out", "next").code == 0
     place.require_nothing_left()
 
@@ -199,24 +189,6 @@ def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> 
     assert ran.code == 2
     assert ran.messages[0].startswith("arena: the sandbox docker doesn't work here: ")
     assert place.run("run", "--resume", "out").code == 0
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--docker-image", "no/such-image"), "no/such-image"),
-        (("--docker-runtime", "no-such-runtime"), "no-such-runtime"),
-    ],
-)
-def test_an_unknown_image_or_runtime_is_one_clear_message(
-    place: Place, docker: None, flags: tuple[str, str], words: str
-) -> None:
-    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", *flags, "--out", "out")
-    assert ran.code == 2
-    assert words in ran.messages[0]
-    assert len(ran.messages) <= 2
-    assert not (place.folder / "out").exists()
-    place.require_nothing_left()
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------

@@ -89,14 +89,6 @@ def sample(language: str) -> list[Path]:
     return list((Path(__file__).parents[2] / "sample_bots" / language).iterdir())
 
 
-def test_a_bot_in_a_language_that_the_machine_lacks_is_made(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    ran = place.call("new", "mybot", "--lang", "rust")
-    assert ran.code == 0
-    assert "no rustc" in ran.err
-    assert (place.folder / "mybot" / "bot.rs").is_file()
-
-
 def test_a_folder_that_cannot_be_made_is_a_failure_in_one_line(place: Place) -> None:
     place.bot("file")
     ran = place.call("new", "file/mybot")

@@ -5,7 +5,6 @@ import json
 import pickle
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,16 +106,6 @@ def test_a_job_holds_no_path_of_its_machine(config: RunConfig, tmp_path: Path) -
         assert path.encode() not in job
 
 
-def test_a_bot_that_the_cache_does_not_have_voids_the_match(
-    config: RunConfig, caches: tuple[BotCache, BotCache]
-) -> None:
-    """It is not the bot's fault. The error names it."""
-    here, _ = caches
-    here.link(config.bots[0])
-    with pytest.raises(ArenaError, match=f"isn't in this machine's cache: {config.bots[1].digest}"):
-        play_job(here, job_of(config))
-
-
 def test_a_bots_modules_are_compiled_before_it_first_plays(
     caches: tuple[BotCache, BotCache], tmp_path: Path, bubblewrap: None
 ) -> None:
@@ -142,17 +131,3 @@ def test_a_bots_modules_are_compiled_before_it_first_plays(
     assert [data.split()[0] for each in (first, second) for _, _, data in each.match.logs] == [b"True"] * 4
     assert first.match.results == second.match.results
     assert sorted(path.name for path in home.iterdir()) == ["bot.py", "bot.toml", "other.py"]
-
-
-def test_a_worker_plays_any_number_of_jobs(config: RunConfig, caches: tuple[BotCache, BotCache]) -> None:
-    """They share one scratch folder, in which each match leaves nothing."""
-    here, _ = caches
-    for bot in config.bots:
-        here.link(bot)
-    job = job_of(config)
-    worker = Worker(here)
-    try:
-        found = [worker.play(replace(job, choice=SandboxChoice("process"))) for _ in range(3)]
-    finally:
-        worker.close()
-    assert found[0].match.results == found[1].match.results == found[2].match.results
