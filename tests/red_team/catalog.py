@@ -444,7 +444,9 @@ _ROWS = (
         102,
         "files that change after the check",
         Probes("storage", "UNCHANGED", works=("102.*",)),
-        _by("tests/run/test_session.py::test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second_or_so"),
+        _by(
+            "tests/run/test_session.py::test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second_or_so"
+        ),
     ),
     # --- operations
     _row(103, "one bot in two matches at once", Together("twins", works_in=("process",))),
