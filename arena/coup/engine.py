@@ -135,9 +135,9 @@ class IllegalMoveError(Exception):
 def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng) -> tuple[State, tuple[Event, ...]]:
     """Return the next state and the new events, given one answer for each seat of `state.board.phase.asked`, in order.
 
-    Answers must be legal for their seats; only their class is checked here, since the referee has checked legality.
-    FORFEIT means that a seat leaves. Forfeits are applied first; the other answers count if the phase continues. Raises
-    IllegalMoveError if the number of answers isn't that of the asked seats, or an answer's class doesn't fit the phase.
+    Answers must be legal for their seats, which isn't checked completely. FORFEIT means that a seat leaves. Forfeits
+    are applied first; the other answers count, and are checked, if the phase continues. Raises IllegalMoveError if the
+    number of answers isn't that of the asked seats, an answer's class doesn't fit, or too many or few cards are kept.
     """
     phase = state.board.phase
     if len(answers) != len(phase.asked) or not answers:
@@ -328,9 +328,8 @@ class _MutableState:
         return self.fail_challenge(pending, claim, challenger, replaced=True)
 
     def fail_challenge(self, pending: ActionMove, claim: Claim, challenger: int, replaced: bool) -> Phase:
-        """Show the claimed card, replace it if the rules say so, and let the challenger lose a card."""
-        if replaced:
-            # rules.md#shown-card; only then the challenger loses.
+        """Show the claimed card, replace it if `replaced`, and then let the challenger lose a card."""
+        if replaced:  # rules.md#shown-card
             hand = list(self.hands[claim.seat])
             hand.remove(claim.role)
             self.reshuffle([claim.role])
@@ -389,7 +388,7 @@ class _MutableState:
     ) -> Phase:
         """Turn up a seat's card, and exile the seat if it was the last one; return what follows.
 
-        after_loss: what the pending action does then. failed_challenge: the challenge that failed in this turn.
+        after_loss: the action's next step, or its outcome if it ends. failed_challenge: of the action, in this turn.
         """
         hand = list(self.hands[seat])
         hand.remove(role)
@@ -417,7 +416,7 @@ class _MutableState:
         return self.end_action(pending, after_loss)
 
     def resolve(self, pending: ActionMove, failed_challenge: FailedChallenge) -> Phase:
-        """Carry out the effect of an action; return the next phase, which may be a decision that the effect needs."""
+        """Carry out an action's effect, unless its target is out; return the next phase."""
         row = row_of(self.rules, pending)
         target = pending.target
         robs_exiled = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS

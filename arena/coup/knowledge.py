@@ -116,7 +116,7 @@ class Knowledge:
         self._is_joined = self._is_drafted = False
 
     def known(self, view: View, events: Sequence[Event]) -> CertainCards:
-        """Return what is certain to the seat; the same object if nothing changed. A seat that is out knows nothing.
+        """Return what is certain to the seat; a seat that is out knows nothing.
 
         `events`: the seat's copies of all events since the last call whose class is in `concerning`, in order.
         """
@@ -280,20 +280,23 @@ class Knowledge:
         """Handle that an opponent returns a card of a role (None: unknown) and draws another."""
         if role is None and not (draws_first and self._worlds):
             self._replace_unseen(seat, 1)
-            return
-        if role is not None and not (self._worlds or draws_first) and self._rules_out_nothing(seat, role):
-            return
-        self._prepare_worlds()
-        worlds, roles = 0, ROLES if role is None else (role,)
-        if draws_first:
+        elif draws_first:
+            self._draw_before_return(seat, role)
+        elif role is not None and (self._worlds or not self._rules_out_nothing(seat, role)):
+            self._prepare_worlds()
+            self._locate_in_deck(role, seat)
             self._reduce_located(1)
-            for returned in roles:
-                worlds |= self._swap_card(seat, (returned,), self._dealable_worlds(seat, returned))
+            self._worlds[self._places[seat][0]] = self._swap_card(seat, (role,), self._dealable_worlds(seat))
+
+    def _draw_before_return(self, seat: int, role: int | None) -> None:
+        """Handle that an opponent draws a card, and then returns one of a role (None: unknown)."""
+        self._prepare_worlds()
+        self._reduce_located(1)
+        worlds = 0
+        for returned in ROLES if role is None else (role,):
+            worlds |= self._swap_card(seat, (returned,), self._dealable_worlds(seat, returned))
         if role is not None:
             self._locate_in_deck(role, seat)
-        if not draws_first:
-            self._reduce_located(1)
-            worlds = self._swap_card(seat, roles, self._dealable_worlds(seat))
         self._worlds[self._places[seat][0]] = worlds
 
     def _rules_out_nothing(self, seat: int, role: int) -> bool:

@@ -60,7 +60,7 @@ def odds(
     """Return the probabilities that the opponents hold each role.
 
     `own`: the seat's face-down cards; `revealed`: all face-up cards, the seat's included. `influences`: the number of
-    face-down cards of each opponent, 0 for exiled ones; None if unknown, and then it is inferred if it is unambiguous.
+    face-down cards of each opponent, 0 for exiled ones; None to infer it where only one value is possible.
     Raises ValueError (one line) for a situation that is impossible with these rules.
     """
     _require_possible_table(rules, seats, own, revealed)
@@ -71,17 +71,13 @@ def odds(
         hand_sizes = tuple(influences)
         _require_possible_influences(rules, opponents, cards_lost, hand_sizes)
     visible = Counter((*own, *revealed))
+    by_opponent = not_held = None
     copies = {role: rules.copies(seats) - visible[role] for role in rules.roles}
-    return Odds(
-        unseen=sum(copies.values()),
-        copies=copies,
-        by_influence={cards: _chances_of_roles(copies, cards) for cards in range(1, rules.hand + 1)},
-        influences=hand_sizes,
-        by_opponent=None if hand_sizes is None else tuple(_chances_of_roles(copies, cards) for cards in hand_sizes),
-        not_held=None
-        if hand_sizes is None
-        else {role: 1 - chance for role, chance in _chances_of_roles(copies, sum(hand_sizes)).items()},
-    )
+    by_influence = {cards: _chances_of_roles(copies, cards) for cards in range(1, rules.hand + 1)}
+    if hand_sizes is not None:
+        by_opponent = tuple(_chances_of_roles(copies, cards) for cards in hand_sizes)
+        not_held = {role: 1 - chance for role, chance in _chances_of_roles(copies, sum(hand_sizes)).items()}
+    return Odds(sum(copies.values()), copies, by_influence, hand_sizes, by_opponent, not_held)
 
 
 def _infer_influences(rules: Ruleset, opponents: int, cards_lost: int) -> tuple[int, ...] | None:
@@ -116,14 +112,13 @@ def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float
     cards = board.influence[seat] - len(hand.has)  # unknown cards of the seat
     if cards <= 0 or copies_left <= 0 or cards_left < cards or role in hand.lacks:
         return 0.0
-    excluded = sum(  # unknown cards of opponents that certainly lack the role
+    possible = cards_left - sum(  # without unknown cards of opponents that certainly lack the role
         board.influence[player.seat] - len(player.has) for player in known.players if role in player.lacks
     )
-    if copies_left > cards_left - excluded - cards:  # the other cards can't include all of them
+    if copies_left > possible - cards:  # the other cards can't include all of them
         return 1.0
     if hand.lacks:  # then only cards of the roles that the seat lacks aren't possible
-        excluded = sum(copies - located.count(lacking) for lacking in hand.lacks)
-    possible = cards_left - excluded
+        possible = cards_left - sum(copies - located.count(lacking) for lacking in hand.lacks)
     return 1 - comb(possible - copies_left, cards) / comb(possible, cards)
 
 

@@ -585,12 +585,13 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
 def make_rules_object(rules: Ruleset) -> dict[str, Any]:
     """Return the rules of a game as a page shows them, JSON-compatible.
 
-    name, about (None for a ruleset of one's own); players: a sentence; roles, in the order of the rules: each
-    with the actions that it `allows` and those that it `blocks`; actions: the rows of `action_table`; differences:
-    sentences on what differs from the base game; facts: sentences for a new player; decks: [numbers of players,
-    sentence]; sections: [title, sentences].
+    - name; about: a preset's description, None for other rules; players: a sentence.
+    - roles, in the order of the rules: each with the actions that it `allows` and those that it `blocks`.
+    - actions: the rows of `action_table`. decks: [numbers of players, sentence]. sections: [title, sentences].
+    - differences: sentences on what differs from the base game. facts: sentences for a new player.
     """
     decks = _describe_decks(rules)
+    deck_sentences = [sentence for _, sentence in decks]
     changed = [field for field in changed_fields(rules) if no_effect_reason(rules, field.name) is None]
     return {
         "name": rules.name,
@@ -602,7 +603,7 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
         "facts": [FIELD_BY_NAME[field].sentence(rules) for field in ("shown_card", "forced_coup")],
         "decks": [[counts, sentence] for counts, sentence in decks],
         "sections": [
-            [title, [*(sentence for _, sentence in decks if title == SET_UP), *(text.text for text in texts)]]
+            [title, [*(deck_sentences if title == SET_UP else ()), *(text.text for text in texts)]]
             for title, texts in rules_sections(rules)
         ],
     }

@@ -217,9 +217,9 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
 
         Raises ValueError for actions of a wrong shape or type and for illegal ones, and what a policy raises.
         """
-        while len(policy_rows := np.flatnonzero(arrays.deciders)):
-            for decider in np.unique(arrays.deciders[policy_rows]):
-                rows = policy_rows[arrays.deciders[policy_rows] == decider]
+        while arrays.deciders.any():
+            for decider in np.unique(arrays.deciders[arrays.deciders > 0]):
+                rows = np.flatnonzero(arrays.deciders == decider)
                 policy: Any = self.opponents[decider - 1]
                 actions = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
                 if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):

@@ -27,7 +27,8 @@ class BaseEnv:
     """The base of both environments. The agents are `player_0` in seat 0, and so on.
 
     `action_words`: the word of each action. `fields`: (slice of the observation, description) by name of the field.
-    `roles`: the order of roles in fields.
+    `roles`: the order of roles in fields. Raises ValueError for unknown rules or another render mode than None and
+    "ansi", and if the rules aren't for this number of seats.
     """
 
     def __init__(self, rules: str | Ruleset = "coup", seats: int = 4, render_mode: str | None = None) -> None:
@@ -98,17 +99,14 @@ class _MissingBeforeReset:
 
 
 class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's name)
-    """The game in AEC form. `rules`: a preset's name or a Ruleset; `seats`: 2 to 10.
-
-    Raises ValueError if the rules aren't for this number of seats.
-    """
+    """The game in AEC form. `rules`: a preset's name or a Ruleset; `seats`: 2 to 10. Raises as `BaseEnv`."""
 
     metadata = {"name": "coup_v0", "render_modes": ["ansi"], "is_parallelizable": False}  # noqa: RUF012 (PettingZoo's)
 
     agent_selection: str = _MissingBeforeReset()  # type: ignore[assignment]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game. The same seed deals the same games; None continues with the last one. Ignores `options`."""
+        """Deal a new game. The same seed deals the same games; None continues the last seed's. Ignores `options`."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -188,7 +186,7 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Deal a new game; return the observations and empty infos, by agent."""
+        """Deal a new game, as `raw_env.reset`; return the observations and empty infos, by agent."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
         return self._observe_all(), {agent: {} for agent in self.agents}

@@ -333,7 +333,7 @@ class Opponent:
 
     def _ask_bot(self) -> int:
         """Send the bot a request; return its action. Raises exceptions as `arena.local.play` does."""
-        game, seat, player = self._game, self._seat, self._get_player(self._game.course)
+        game, seat, player = self._game, self._seat, self._follow_games(self._game.course)
         actions, timing = game.legal_actions(seat), self._spec.timing(seat)
         player.number += 1
         view, game_number = view_from_seat(game.state, seat), game.course.number
@@ -346,8 +346,8 @@ class Opponent:
         )
         return [*actions.by_action][player.choice(message, legal)]
 
-    def _get_player(self, course: GameTranscript) -> LocalPlayer:
-        """Return the player, after sending it the start of this game if necessary."""
+    def _follow_games(self, course: GameTranscript) -> LocalPlayer:
+        """Send the bot the end of its last game and the start of this one, unless it has them; return its player."""
         old_game = self._transcript
         if old_game is course:
             return self._player

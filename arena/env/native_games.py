@@ -59,21 +59,12 @@ def make_tables(
 ) -> dict[str, Any]:
     """Return the arguments of `Games` in c/module.c by name: the rules, the actions and the observation as numbers.
 
-    words: of the actions. facts: whether observations contain what is certain.
+    words: of the actions. facts: whether observations contain what is certain. `problem` must be None for the others.
     """
     roles = [role.value for role in rules.roles]
     honest = vars(sys.modules[sample("sample:honest").__module__])
     offsets = {name: field.start for name, (field, _) in observation_fields(seats).items()}
-    places = {
-        **{name.removeprefix("player 0: "): offset for name, offset in offsets.items()},
-        **{f"kind_{kind}": offsets["kind"] + index for index, kind in enumerate(coup_env.KINDS)},
-        **{f"reason_{reason}": offsets["reason"] + index for index, reason in enumerate(coup_env.REASONS)},
-    }
-    policy_number = _games.PLAYERS.split().index("policy")
-    roster = [
-        _games.PLAYERS.split().index(opponent) if opponent in _OPPONENTS else policy_number + index
-        for index, opponent in enumerate(opponents)
-    ]
+    places = _list_places(offsets)
     return {
         "games": games,
         "seats": seats,
@@ -86,16 +77,32 @@ def make_tables(
         "moves": _pack(_encode_move(word, rules, roles) for word in words),
         "places": _pack_rows(_games.PLACES, [places]),
         "values": _pack([[10 * honest["VALUE"].get(role, 2) for role in roles]]),
-        "roster": array("h", roster),
+        "roster": array("h", [_number_opponent(opponent, index) for index, opponent in enumerate(opponents)]),
     }
+
+
+def _list_places(offsets: Mapping[str, int]) -> dict[str, int]:
+    """Return the indices of numbers in an observation by the names of C. offsets: of each field, by its name."""
+    return {
+        **{name.removeprefix("player 0: "): offset for name, offset in offsets.items()},
+        **{f"kind_{kind}": offsets["kind"] + index for index, kind in enumerate(coup_env.KINDS)},
+        **{f"reason_{reason}": offsets["reason"] + index for index, reason in enumerate(coup_env.REASONS)},
+    }
+
+
+def _number_opponent(opponent: Any, index: int) -> int:
+    """Return the number of an opponent in C: that of its kind of player, to which a policy's index is added."""
+    players = _games.PLAYERS.split()
+    number: int = players.index(opponent) if opponent in _OPPONENTS else players.index("policy") + index
+    return number
 
 
 def _list_actions(
     rules: Ruleset, roles: Sequence[str], honest_roles: Mapping[str, str], places: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Return the actions of the rules as numbers by name. honest_roles: the role for which sample:honest plays each.
+    """Return the actions of the rules as numbers by name.
 
-    places: the indices of numbers in an observation.
+    honest_roles: the role for which sample:honest plays each. places: as of `_list_places`.
     """
     return [
         {
@@ -137,7 +144,10 @@ def _pack_rows(names: str, rows: Iterable[Mapping[str, Any]]) -> "array[int]":
 
 
 def _encode_move(word: str, rules: Ruleset, roles: Sequence[str]) -> tuple[int, int, int]:
-    """Return an action's word as a move of c/game.h: (verb, and two numbers that depend on it)."""
+    """Return an action's word as a move of c/game.h: (verb, and two numbers that depend on it).
+
+    They are an action and the steps to its target, two kept roles (the second -1 for none), or a role and 0.
+    """
     verbs = _games.VERBS.split()
     name, _, argument = word.partition(":")
     actions = [row.action.value for row in rules.actions]

@@ -19,9 +19,9 @@ _LEARNER = -1  # else the number of an opponent
 
 
 class PythonGames:
-    """Games that share the rules and caches of `prototype`. facts: as of `batch`.
+    """Games that share the rules and caches of `prototype`. opponents, facts: as of `batch`.
 
-    Raises ValueError for a bot that is an object.
+    Raises ValueError for a bot that is an object, TypeError for an opponent that is no bot.
     """
 
     def __init__(self, prototype: EnvironmentGames, games: int, opponents: Sequence[Any], facts: bool) -> None:
@@ -36,9 +36,7 @@ class PythonGames:
         self._bots: dict[tuple[int, int, int], Opponent] = {}  # by row, seat and opponent, once it is asked
         self._deciders = [[_LEARNER] * prototype.seats for _ in range(games)]  # by row and seat
         self._dice, self._seat, self._has_decided = [0] * games, [0] * games, [False] * games
-        fields = observation_fields(prototype.seats).items()
-        fact_slices = [field for name, (field, _) in fields if name.endswith(("known", "lacks", "in_deck"))]
-        self._omitted_numbers = None if facts else np.r_[tuple(fact_slices)]
+        self._omitted_numbers = None if facts else _find_fact_numbers(prototype.seats)
 
     def seed(self, row: int, key: bytes) -> None:
         self._games[row].set_key(key)
@@ -81,7 +79,7 @@ class PythonGames:
     def _settle(self, row: int, arrays: Any) -> None:
         """Play a game until its learner or a policy must choose, and write that request into the arrays.
 
-        Other opponents answer here. A game that has ended, or in which the learner is out, is finished and dealt again.
+        Other opponents answer here. If the game has ended, or the learner is out, write its end and deal the next one.
         """
         game = self._games[row]
         while True:
@@ -132,3 +130,10 @@ class PythonGames:
         if over is not None:
             arrays.rewards[row], arrays.has_returns[row] = game.reward(seat), True
             arrays.returns[row] = [game.reward(other_seat) for other_seat in range(game.seats)]
+
+
+def _find_fact_numbers(seats: int) -> NDArray[np.int64]:
+    """Return the indices of the numbers of an observation that contain what is certain."""
+    fields = observation_fields(seats).items()
+    slices = [field for name, (field, _) in fields if name.endswith(("known", "lacks", "in_deck"))]
+    return np.concatenate([np.arange(field.start, field.stop) for field in slices])

@@ -142,7 +142,7 @@ def action_words(rules: Message, seats: int) -> tuple[str, ...]:
 
 
 def _moves(rules: Message, seats: int) -> Iterator[str]:
-    """Yield the words of all moves that the rules allow to anyone, in the order of the encoding's actions."""
+    """Yield the words of all moves that the rules allow to anyone."""
     inquisitor, reformation, roles = rules["inquisitor"], rules["reformation"], sorted(rules["deck"])
     yield from ("income", "foreign_aid", "tax", "exchange", "-", "!")
     attacks = ["coup", "assassinate", "steal"]
@@ -176,7 +176,7 @@ class Watcher:
 
     Events have the attributes of `arena.coup`'s events; a value that is hidden from a seat is None. From a complete
     event, each seat's numbers use only what that seat may know. The numbers are in arrays, whose single elements are
-    faster to read and write than numpy's. Values that a board doesn't change aren't written again.
+    faster to read and write than numpy's. `roles`: sorted. `own`: a cache that later games of the rules may share.
     """
 
     __slots__ = (
@@ -198,9 +198,7 @@ class Watcher:
         "own",
     )
 
-    def __init__(
-        self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None, begin: int = 0
-    ) -> None:
+    def __init__(self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None) -> None:
         self._roles = tuple(roles)
         self._role = {role: place for place, role in enumerate(roles)}
         self._seats = tuple(range(0, seats * _ROW_SIZE, _ROW_SIZE))  # the start of each seat's row
@@ -208,13 +206,12 @@ class Watcher:
         self._flags: list[int] = []  # the places in the rows with a flag of the current board
         length = seats * _ROW_SIZE
         self._row_places = [slice(place, place + length) for place in self._seats]  # each seat's view, in `_twice`
-        rows, secrets, end = begin + _ROWS_AT, begin + _ROWS_AT + length, begin + size(seats)
-        # The parts of an observation that begins at `begin`.
-        self._head_place, self._own_place = slice(begin, begin + _HEAD_SIZE), slice(begin + _HEAD_SIZE, rows)
-        self._row_place, self._secret_place = slice(rows, secrets), slice(secrets, end)
+        # The parts of an observation.
+        self._head_place, self._own_place = slice(_HEAD_SIZE), slice(_HEAD_SIZE, _ROWS_AT)
+        self._row_place, self._secret_place = slice(_ROWS_AT, _ROWS_AT + length), slice(_ROWS_AT + length, size(seats))
         self._known: list[Any] = [_NOTHING] * seats  # the certain facts in each seat's secrets
         self._board: Sequence[Any] = _NO_BOARD  # the board of head and rows
-        self.own = {} if own is None else own  # counts of own cards; may be reused in later games
+        self.own = {} if own is None else own  # counts of own cards
         self._head = _NO_HEAD
         self._twice = self._rows  # the rows twice, so that each seat's view is one slice
         self._secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # each seat's facts about the others
@@ -227,7 +224,7 @@ class Watcher:
                 take(self, event)
 
     def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...], known: tuple[Any, Any]) -> None:
-        """Write a seat's observation of the latest board into an array, at the index of this game.
+        """Write a seat's observation of the latest board into an array.
 
         `piles`: the seat's cards, drawn cards, discards, and the role of the card that it examines, or None.
         `known`: the facts that are certain for the seat, in the order of `CertainCards` of `arena.coup`.
@@ -412,7 +409,7 @@ class Encoder:
         self._watcher = Watcher(self.roles, self.seats, self._own)
 
     def take(self, message: Message) -> bool:
-        """Process each message once, in order; return whether it is a request, which is now encoded."""
+        """Process a message; return whether it is a request, which is now encoded. Pass each message once, in order."""
         message_type = message["type"]
         if message_type == "game_start":
             self._watcher = Watcher(self.roles, self.seats, self._own)
@@ -483,7 +480,7 @@ def _board(request: Message) -> tuple[Any, ...]:
     claim = request.get("claim")
     phase = SimpleNamespace(
         pending=SimpleNamespace(**{"target": None, **request.get("pending", {})}),
-        claim=claim and SimpleNamespace(**{"denies": False, **claim, **_role(claim, "role")}),
+        claim=None if claim is None else SimpleNamespace(**{"denies": False, **claim, **_role(claim, "role")}),
         challenger=request.get("challenger"),
         proven=request.get("proven"),
         reason=request.get("reason"),
@@ -504,8 +501,8 @@ class Policy:
     """A network of dense layers: it computes the scores of all actions from an observation.
 
     `layers`: pairs of weights, with a row for each output, and biases. `activation`: "tanh", "relu" or "none", between
-    the layers and not after the last. `numpy`: whether to use numpy; None: for many weights, if it can be imported.
-    The constructor raises ValueError for another activation, or layers that don't fit together.
+    the layers and not after the last. `numpy`: whether to use numpy, if it can be imported; None: for many weights.
+    The constructor raises ValueError for another activation, or layers of wrong shapes.
     """
 
     def __init__(self, layers: Sequence[Any], activation: str = "tanh", numpy: bool | None = None) -> None:
@@ -515,10 +512,11 @@ class Policy:
         self._np = None
         if numpy or (numpy is None and sum(len(row) for rows, _ in layers for row in rows) >= _NUMPY_FROM):
             self._np = _numpy()
-        for (rows, _), (_, bias) in zip(layers[1:], layers):  # noqa: B905 (Python 3.9); of the layer before
-            if len(rows[0]) != len(bias):
-                raise ValueError(f"a layer has {len(rows[0])} inputs, and the one before it {len(bias)} outputs")
-        self.inputs, self.outputs = len(layers[0][0][0]), len(layers[-1][1])
+        self.inputs = self.outputs = len(layers[0][0][0])
+        for rows, bias in layers:
+            if {*map(len, rows)} != {self.outputs} or len(rows) != len(bias):
+                raise ValueError(f"a layer needs {self.outputs} weights and a bias for each of its {len(rows)} outputs")
+            self.outputs = len(bias)
         self._layers: list[Any] = list(layers)
         if self._np is not None:
             self._layers = [(self._np.array(rows, float), self._np.array(bias, float)) for rows, bias in layers]
@@ -597,7 +595,7 @@ class Player:
     def choice(self, message: Message) -> int | None:
         """Process each message of the referee once, in order; return the index of a move in `legal`.
 
-        None if the message isn't a request, or if the policy was trained for other rules or seats.
+        None if the message isn't a request, the policy was trained for other rules or seats, or it knows no legal move.
         """
         if message["type"] == "hello":
             new_encoder = Encoder(message)

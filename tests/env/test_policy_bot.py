@@ -76,8 +76,11 @@ def test_equal_scores_are_one_choice_and_chance_draws_by_the_softmax() -> None:
 def test_a_wrong_policy_is_refused() -> None:
     with pytest.raises(ValueError, match="no activation 'sigmoid'; there are: tanh, relu, none"):
         Policy([([[1.0]], [0.0])], "sigmoid")
-    with pytest.raises(ValueError, match="a layer has 2 inputs, and the one before it 1 outputs"):
+    with pytest.raises(ValueError, match="a layer needs 1 weights and a bias for each of its 1 outputs"):
         Policy([([[1.0]], [0.0]), ([[1.0, 2.0]], [0.0])])
+    for layer in (([[1.0, 2.0], [3.0, 4.0]], [0.0]), ([[1.0, 2.0], [3.0]], [0.0, 0.0])):
+        with pytest.raises(ValueError, match="a layer needs 2 weights and a bias for each of its 2 outputs"):
+            Policy([layer])
     game = env(seats=2)
     rows, bias = layers(game)[0]
     with pytest.raises(ValueError, match=r"they must lead from \d+ numbers to \d+ actions, with a row for each output"):
