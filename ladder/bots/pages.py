@@ -69,8 +69,8 @@ def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldS
     style, viewer = store.get_play_style(context.connection, version), context.viewer
     if not style.matches:
         return None
-    public_means: Mapping[str, float] = field.public if field else {}
-    hidden_means: Mapping[str, float] = (field.hidden if field else None) or {}
+    public_means: Mapping[str, float] = {} if field is None else field.public
+    hidden_means: Mapping[str, float] = {} if field is None or field.hidden is None else field.hidden
     public = (StyleNumber(name, *counts, public_means.get(name)) for name, counts in style.public.items())
     hidden = (HiddenNumber(name, *counts, hidden_means.get(name)) for name, counts in style.hidden.items())
     bot_style = BotStyle(
@@ -211,26 +211,41 @@ def view_bot(
     number: of the selected version, None for the newest. max_matches: the maximum number of recent matches. deadlines:
     for this bot and viewer.
     """
-    connection, viewer = context.connection, context.viewer
-    bot = store.find_bot(connection, name)
-    versions = [] if bot is None else store.versions_of(connection, bot.id)
-    selected = _find_version(versions, number)
-    if bot is None or selected is None:
+    bot = store.find_bot(context.connection, name)
+    if bot is None:
         return None
+    versions = store.versions_of(context.connection, bot.id)
+    selected = _find_version(versions, number)
+    if selected is None:
+        return None
+    page = _make_page(context, bot, versions, selected, max_matches, deadlines)
+    return hide_fields(page, context.viewer, bot.login)
+
+
+def _make_page(
+    context: ViewContext,
+    bot: store.BotRecord,
+    versions: Sequence[store.Version],
+    selected: store.Version,
+    max_matches: int,
+    deadlines: tuple[DeadlineSummary, ...],
+) -> BotPage:
+    """Return a bot's page with all its own fields; those of its parts are hidden. The others: as of `view_bot`."""
+    connection = context.connection
     numbers = {version.id: version.number for version in versions}
     shown_id = bot.active_version_id or selected.id
     snapshot = store.find_latest_snapshot(connection)
     standings = None if snapshot is None else Standings.from_json(snapshot)
     row = None if standings is None else _find_row(standings, bot.active_version_id)
-    page = BotPage(
+    return BotPage(
         bot=bot.name,
         pseudonym=bot.pseudonym,
         owner=bot.login,
         is_reference=bot.is_reference,
-        standing=None if row is None else hide_fields(row, viewer, bot.login),
+        standing=None if row is None else hide_fields(row, context.viewer, bot.login),
         ranked_total=0 if standings is None else len(standings.items),
         fair_win_rate=None if standings is None else standings.fair_win_rate,
-        trend=_compute_trend(context, name, row),
+        trend=_compute_trend(context, bot.name, row),
         limit_ms=context.limit_ms,
         throttle_reason=None if bot.is_reference else _find_throttle_reason(context, bot.active_version_id),
         versions=_list_versions(context, bot, versions),
@@ -250,7 +265,6 @@ def view_bot(
         next_round_s=store.find_next_round_s(connection),
         revision=context.revision,
     )
-    return hide_fields(page, viewer, bot.login)
 
 
 def _find_version(versions: Sequence[store.Version], number: int | None) -> store.Version | None:
@@ -365,16 +379,19 @@ def _find_newest_decision(page: BotPage, *actions: str) -> DecisionSummary | Non
 
 
 def inactive_reason(page: BotPage) -> str:
-    """Return, for its owner, why no version of a bot plays: by the latest decision, else by the newest check."""
-    for actions, text in (
-        (("suspend", "unsuspend"), "the owner is suspended"),
-        (("leave", "return"), "the owner left the course"),
-        (("auto_disable", "activate", "disable"), "the bot is auto-disabled"),
-        (("disable", "activate", "auto_disable"), "the bot is disabled"),
+    """Return, for its owner, why no version of a bot plays: by the first decision in force, else by the newest check.
+
+    Decisions about the owner come before those about the bot.
+    """
+    for action, ended_by, text in (
+        ("suspend", ("unsuspend",), "the owner is suspended"),
+        ("leave", ("return",), "the owner left the course"),
+        ("auto_disable", ("activate", "disable"), "the bot is auto-disabled"),
+        ("disable", ("activate", "auto_disable"), "the bot is disabled"),
     ):
-        decision = _find_newest_decision(page, *actions)
-        if decision is not None and decision.action == actions[0]:
-            return f"{text}: {decision.reason}"
+        newest_decision = _find_newest_decision(page, action, *ended_by)
+        if newest_decision is not None and newest_decision.action == action:
+            return f"{text}: {newest_decision.reason}"
     newest = page.versions[-1]
     if newest.status == "rejected":
         return f"no active version: version {newest.number} is rejected: {newest.reason or ''}"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -54,8 +54,8 @@ _FOREIGN_FOLDERS = {
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
     """Compare the sources of all bots: the active version, else the newest accepted one.
 
-    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError
-    if copydetect isn't installed, or the comparison exceeds its limits.
+    Code of kits, samples and active reference bots is ignored. Without `compare`, only count the versions. Raises
+    LadderError if copydetect isn't installed, or the comparison exceeds its limits.
     """
     with ladder.database.read() as connection:
         versions = _list_compared_versions(connection)
@@ -71,14 +71,25 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     pairs = (_make_pair(versions, *sides) for sides in comparison["pairs"])
     similar_pairs = [pair for pair in pairs if pair.overlap_percent >= MIN_SIMILARITY_PERCENT]
     similar_pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
-    skipped = [
+    skipped = _describe_skipped(versions, [omitted_names for _, _, omitted_names in sources], comparison)
+    return SimilarityReport(len(versions), tuple(similar_pairs), skipped)
+
+
+def _describe_skipped(
+    versions: Sequence[store.Version], omitted_names: Sequence[Sequence[str]], comparison: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return sentences about files and versions that weren't compared.
+
+    omitted_names: of files, by version. comparison: as of `compare_programs`.
+    """
+    files = [
         f"{version.version_ref}: {name} isn't compared"
-        for version, (_, _, omitted_names) in zip(versions, sources, strict=True)
-        for name in omitted_names
+        for version, names in zip(versions, omitted_names, strict=True)
+        for name in names
     ]
-    skipped += [f"{versions[i].version_ref} can't be read, or takes too long" for i in comparison["skipped"]]
-    skipped += [f"{versions[i].version_ref} has no code of its own" for i in comparison["common"]]
-    return SimilarityReport(len(versions), tuple(similar_pairs), tuple(skipped))
+    unreadable = [f"{versions[i].version_ref} can't be read, or takes too long" for i in comparison["skipped"]]
+    without_code = [f"{versions[i].version_ref} has no code of its own" for i in comparison["common"]]
+    return (*files, *unreadable, *without_code)
 
 
 def _list_compared_versions(connection: Connection) -> list[store.Version]:
@@ -93,33 +104,38 @@ def _list_compared_versions(connection: Connection) -> list[store.Version]:
 
 
 def _make_pair(
-    versions: Sequence[store.Version], first: int, second: int, first_percent: float, second_percent: float
+    versions: Sequence[store.Version], index: int, other_index: int, percent: float, other_percent: float
 ) -> SimilarityPair:
     """Return the pair of two versions, by index; the one of which more is in the other stands first."""
-    sides = sorted(((first_percent, first), (second_percent, second)), reverse=True)
-    (percent, version), (other_percent, other_version) = ((percent, versions[index]) for percent, index in sides)
-    return SimilarityPair(
-        version.version_ref, version.login, percent, other_version.version_ref, other_version.login, other_percent
-    )
+    if (other_percent, other_index) > (percent, index):
+        return _make_pair(versions, other_index, index, other_percent, percent)
+    version, other = versions[index], versions[other_index]
+    return SimilarityPair(version.version_ref, version.login, percent, other.version_ref, other.login, other_percent)
 
 
 def align_sources(ladder: Ladder, left_ref: str, right_ref: str) -> list[tuple[str, str, str]]:
     """Return the first MAX_ALIGNED_LINES lines of two versions' sources side by side, by version refs.
 
     Each row is (left line, right line, kind). kind: "same", "alike" (only words and numbers differ), or "" for lines
-    that don't belong together, of which one side may be "". Raises LadderError for an unknown or erased version.
+    that are blank or don't belong together, of which one side may be "". Raises LadderError for an unknown or erased
+    version.
     """
     texts = (_read_source(get_version_archive(ladder, version_ref)[1])[1] for version_ref in (left_ref, right_ref))
     left_lines, right_lines = (text.splitlines()[:MAX_ALIGNED_LINES] for text in texts)
     shapes = [[re.sub(r"\w+", "w", line.strip()) for line in lines] for lines in (left_lines, right_lines)]
     rows = []
     for tag, left_start, left_end, right_start, right_end in SequenceMatcher(None, shapes[0], shapes[1]).get_opcodes():
-        for left, right in zip_longest(
-            left_lines[left_start:left_end], right_lines[right_start:right_end], fillvalue=""
-        ):
-            kind = "alike" if tag == "equal" and left.strip() else ""
-            rows.append((left, right, "same" if kind and left.strip() == right.strip() else kind))
+        left_chunk, right_chunk = left_lines[left_start:left_end], right_lines[right_start:right_end]
+        for left, right in zip_longest(left_chunk, right_chunk, fillvalue=""):
+            rows.append((left, right, _name_match(left, right) if tag == "equal" else ""))
     return rows
+
+
+def _name_match(left: str, right: str) -> str:
+    """Return the kind of match of two lines with the same shape: "same", "alike", or "" for blank ones."""
+    if not left.strip():
+        return ""
+    return "same" if left.strip() == right.strip() else "alike"
 
 
 def _get_archive(connection: Connection, version: store.Version) -> bytes:
@@ -127,9 +143,10 @@ def _get_archive(connection: Connection, version: store.Version) -> bytes:
 
 
 def _read_source(archive: bytes) -> tuple[str, str, list[str]]:
-    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files.
+    """Return a file name, all source texts joined, and the names of omitted files.
 
-    Source files are omitted in the folders of other authors, if they are no text, and beyond MAX_SOURCE_BYTES.
+    The file name has the extension of most of the text, .py without any. Source files are omitted in the folders of
+    other authors, if they are no text, and beyond MAX_SOURCE_BYTES.
     """
     texts, sizes, omitted_names, bytes_left = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

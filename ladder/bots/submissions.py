@@ -1,6 +1,5 @@
 """Accept or reject submissions: one becomes the next version of a bot, or is rejected with the reason."""
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,9 +26,10 @@ _NAMING = "Give the bot another name."
 
 @dataclass(frozen=True, slots=True)
 class AcceptedSubmission:
-    """An accepted submission. late_for: the deadline in whose grace period it came. remaining: for today.
+    """An accepted submission, and its version.
 
-    duplicate: no version was added, because these files are a version already.
+    duplicate: no version was added, because these files are a version already. late_for: the deadline in whose grace
+    period a new version came. remaining: further submissions for today; None if this one isn't counted.
     disabled_reason: why the version can't become active until staff activates it; None if it can.
     received_at: Unix time of submission; None for a reference bot.
     """
@@ -158,7 +158,11 @@ def _get_only_bot_name(connection: Connection, login: str) -> str:
         raise LadderError(
             f"the user has several bots: {', '.join(map(escape_control, names))}.\nSubmit this one alone, by its name."
         )
-    return names[0] if names else "-".join(owner.pseudonym.split())
+    return names[0] if names else _name_first_bot(owner)
+
+
+def _name_first_bot(owner: store.User) -> str:
+    return "-".join(owner.pseudonym.split())
 
 
 def _store_submission(
@@ -168,30 +172,51 @@ def _store_submission(
 
     Raises LadderError if the user may not submit under this name or now.
     """
-    received_at = now if submission.received_at is None else submission.received_at
     user = get_acting_user(connection, submission.login)
     party = store.get_party(connection, user)
     name = submission.name or _choose_name(connection, party, submission.bundle)
-    old_bot = find_bot_ignoring_case(connection, name)
-    _require_own_name(connection, user, name, old_bot, settings)
-    versions = [] if old_bot is None else store.versions_of(connection, old_bot.id)
+    bot = find_bot_ignoring_case(connection, name)
+    _require_own_name(connection, user, name, bot, settings)
+    versions = [] if bot is None else store.versions_of(connection, bot.id)
+    received_at = now if submission.received_at is None else submission.received_at
     duplicate = _find_duplicate(versions, submission, received_at)
     if duplicate is not None:
-        return _accept_duplicate(connection, submission, duplicate, user.id, now)
+        received_at = _correct_submission_time(connection, submission, duplicate, user.id, now)
+        return _describe_acceptance(connection, duplicate.id, duplicate=True, received_at=received_at)
     remaining = None
     if submission.received_at is None:
         remaining = _require_quota(connection, settings, submission.login, party, now)
-    stored_name, number = old_bot.name if old_bot else name, 1 + len(versions)
-    version = _insert_version(connection, submission, stored_name, user.id, now)
-    return AcceptedSubmission(
-        version_ref=f"{stored_name}@{number}",
-        name=stored_name,
-        number=number,
-        version=version,
-        duplicate=False,
-        late_for=find_grace_deadline(connection, settings, old_bot.owner_id if old_bot else user.id, received_at),
+    version = _insert_version(connection, submission, name if bot is None else bot.name, user.id, now)
+    owner = user.id if bot is None else bot.owner_id
+    return _describe_acceptance(
+        connection,
+        version,
+        late_for=find_grace_deadline(connection, settings, owner, received_at),
         remaining=remaining,
-        disabled_reason=store.disabled_versions(connection).get(version),
+        received_at=received_at,
+    )
+
+
+def _describe_acceptance(
+    connection: Connection,
+    id: int,
+    *,
+    duplicate: bool = False,
+    late_for: str | None = None,
+    remaining: int | None = None,
+    received_at: float | None = None,
+) -> AcceptedSubmission:
+    """Return the accepted submission of a stored version, given its id. The others: as of `AcceptedSubmission`."""
+    version = store.get_version_by_id(connection, id)
+    return AcceptedSubmission(
+        version_ref=version.version_ref,
+        name=version.name,
+        number=version.number,
+        version=id,
+        duplicate=duplicate,
+        late_for=late_for,
+        remaining=remaining,
+        disabled_reason=store.disabled_versions(connection).get(id),
         received_at=received_at,
     )
 
@@ -231,10 +256,10 @@ def _require_quota(
     max_versions = settings.quotas.max_submissions_per_day
     count = store.count_submissions_since(connection, party, now - now % DAY_S)
     if count >= max_versions:
-        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         versions = format_count(max_versions, "version")
         raise LadderError(
-            f"{describe_party(login, party)} has submitted {count} of {versions} allowed today.\nTry again in {wait} h."
+            f"{describe_party(login, party)} has submitted {count} of {versions} allowed today.\n"
+            "Try again after midnight UTC."
         )
     return max_versions - count - 1
 
@@ -255,30 +280,21 @@ def _require_own_name(
     _require_bot_quota(connection, party, settings)
 
 
-def _accept_duplicate(
+def _correct_submission_time(
     connection: Connection, submission: Submission, version: store.Version, owner: int, now: float
-) -> AcceptedSubmission:
-    """Set the time of the version with the same files to the one that staff gives, if it is earlier or corrects one.
+) -> float:
+    """Return the time of submission of the version with the same files, after a correction by staff.
 
-    Return the version. owner: the id of the user for whom it is submitted.
+    The time that staff gives applies if it is earlier, or the version's time was set by staff, too. owner: the id of
+    the user for whom it is submitted.
     """
-    received_at = version.received_at
-    if submission.received_at is not None and submission.received_at != received_at:
-        is_corrected = received_at != version.submitted_at
-        if submission.received_at < received_at or is_corrected:
-            received_at = submission.received_at
-            store.set_received_at(connection, version.id, received_at)
-            _log_submission_time(connection, submission, version.bot, version.id, owner, now)
-    return AcceptedSubmission(
-        version_ref=version.version_ref,
-        name=version.name,
-        number=version.number,
-        version=version.id,
-        duplicate=True,
-        late_for=None,
-        remaining=None,
-        received_at=received_at,
-    )
+    given, stored = submission.received_at, version.received_at
+    is_set_by_staff = stored != version.submitted_at
+    if given is None or given == stored or (given > stored and not is_set_by_staff):
+        return stored
+    store.set_received_at(connection, version.id, given)
+    _log_submission_time(connection, submission, version.bot, version.id, owner, now)
+    return given
 
 
 def _find_duplicate(
@@ -319,7 +335,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     disablings = ((bot, find_disabling(connection, bot)) for bot in bots)
     quota = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
-        suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
+        suggested_name=None if owner is None or bots else _name_first_bot(owner),
         can_add_bot=len(bots_in_quota(connection, party)) < quotas.max_bots_per_user,
         remaining=max(0, quotas.max_submissions_per_day - submissions),
         limit=quotas.max_submissions_per_day,
@@ -404,22 +420,13 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
         )
     name = reference.name if namesake is None else namesake.name
     bot = store.get_or_create_bot(connection, name, owner.id, timestamp, is_reference=True)
-    versions = store.versions_of(connection, bot)
-    files = (bundle.digest, bundle.file)
-    duplicates = [
-        newest.id
-        for newest in versions[-1:]
-        if (newest.digest, newest.single_file_name) == files and not newest.is_check_abandoned
-    ]
-    if duplicates:
-        [version] = duplicates
-    else:
-        store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-        version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
-    number = len(versions) + (not duplicates)
-    return AcceptedSubmission(
-        f"{name}@{number}", name, number, version, bool(duplicates), late_for=None, remaining=None
-    )
+    for newest in store.versions_of(connection, bot)[-1:]:
+        has_same_files = (newest.digest, newest.single_file_name) == (bundle.digest, bundle.file)
+        if has_same_files and not newest.is_check_abandoned:
+            return _describe_acceptance(connection, newest.id, duplicate=True)
+    store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
+    return _describe_acceptance(connection, version)
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:

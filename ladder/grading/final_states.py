@@ -101,7 +101,6 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
     pending = len(matches) - len(played) - len(abandoned)
     versions = store.get_versions_by_id(connection, final.versions)
     champion = _find_champion(connection, final, versions)
-    can_view_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host
     return FinalState(
         name=final.name,
         commitment=final.commitment,
@@ -113,9 +112,7 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
         pending=pending,
         state=_name_state(final, pending, len(matches)),
         remaining_s=_estimate_remaining_s(connection, final, pending),
-        abandoned=tuple(
-            (match.id, (match.reason if can_view_reason else None) or str(match.outcome)) for match in abandoned
-        ),
+        abandoned=tuple((match.id, _explain_abandoned(match, viewer)) for match in abandoned),
         is_open=final.is_open,
         deadline_at=final.deadline_at,
         void=tuple(match.id for match in played if not match.is_rated),
@@ -125,6 +122,13 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
         champion=None if champion is None else champion.version_ref,
         champion_owner=None if champion is None else name_owner(champion, viewer),
     )
+
+
+def _explain_abandoned(match: store.FinalMatch, viewer: Viewer) -> str:
+    """Return the reason why a match wasn't played or, if the viewer may not see it, the outcome."""
+    if match.reason and viewer.can_view(store.MatchSummary, "reason"):  # it may be a message of a host
+        return match.reason
+    return str(match.outcome)
 
 
 def _find_champion(

@@ -13,7 +13,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +41,6 @@ from ladder.standings import Evaluation, evaluate_versions, standings_for_reader
 from ladder.standings.computation import Standings, StandingsRow
 from ladder.view_context import ViewContext
 
-FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
 EXTRA_ROUNDS = 3  # by default; each plays as many games of a version as the final
 PODIUM_PLACES = 3
@@ -63,12 +61,10 @@ def create_final(
     Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most, in
     `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final doesn't
     wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log lists
-    these. Raises LadderError if the name is taken or invalid, checks aren't finished, or the versions fill no table.
+    these. Raises LadderError if the name is taken or invalid, the deadline doesn't exist or isn't over, checks aren't
+    finished, the versions fill no table, or the file can't be written.
     """
-    if not FINAL_NAME.fullmatch(name):
-        raise LadderError(
-            f'"{escape_control(name)}" isn\'t a valid name for a final.\nUse 1 to 40 letters, digits, "-" and "_".'
-        )
+    require_valid_name(name, "final")
     settings = ladder.settings
     due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
@@ -85,6 +81,14 @@ def create_final(
     if extended_users:
         reason += f"; extended for {extended_users}"
     return _queue_final(ladder, final, versions, actor, reason)
+
+
+def require_valid_name(name: str, noun: str) -> None:
+    """Raise LadderError unless a final or a release may have a name. noun: which of both, for the message."""
+    if not re.fullmatch("[A-Za-z0-9_-]{1,40}", name):
+        raise LadderError(
+            f'"{escape_control(name)}" isn\'t a valid name for a {noun}.\nUse 1 to 40 letters, digits, "-" and "_".'
+        )
 
 
 _EXTENDED = "Create it after that time; or grade these users at the deadline, and the others in the final."
@@ -108,10 +112,9 @@ class FinalPreview:
 
 
 def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPreview:
-    """Return what `create_final` would do now. Without a deadline (""), versions are the active ones.
+    """Return what `create_final` would do now. Raises LadderError if the deadline doesn't exist.
 
-    None stands for the last deadline that is over and has no final, else the next one. Raises LadderError if the
-    deadline doesn't exist.
+    deadline: its name, "" for the active versions; None for the last one that is over and has no final, else the next.
     """
     settings, now = ladder.settings, ladder.clock()
     with ladder.database.read() as connection:
@@ -122,11 +125,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         check_problem = deadlines.find_check_problem(connection, settings, due, now, ladder.path)
         interval_s = store.find_match_interval(connection)
     versions, left_out = _leave_out_surplus(ladder, entitled, games, due, now)
-    matches, table_problem = 0, None
-    try:
-        matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
-    except LadderError as error:
-        table_problem = str(error)
+    matches, table_problem = _count_matches(ladder, _draft_final("preview", versions, games, due, now), versions)
     warnings = [f"The final doesn't wait for extensions: {extended_users}. {_EXTENDED}"] if extended_users else []
     warnings += _warn_of_late_submissions(settings, due, now)
     if left_out:
@@ -141,6 +140,14 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         problem=check_problem or table_problem,
         warnings=tuple(warnings),
     )
+
+
+def _count_matches(ladder: Ladder, final: store.Final, versions: Sequence[store.Version]) -> tuple[int, str | None]:
+    """Return the number of matches that a final would have, and None; or 0, and why its versions can't play."""
+    try:
+        return len(_plan_tables(ladder, final, versions)[1]), None
+    except LadderError as error:
+        return 0, str(error)
 
 
 def _propose_deadline(connection: Connection, settings: LadderSettings, now: float) -> str:
@@ -229,14 +236,18 @@ def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) ->
 
 
 def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) -> Evaluation:
-    """Return a final's results. Since pages ask often, they are kept, and while it is played computed only after
-    each hundredth of its matches."""
+    """Return a final's results, which are kept, since pages ask often.
+
+    While matches are left to play, the results are computed again only after each hundredth of all matches.
+    """
     matches = store.list_final_matches(connection, final.id)
     rated_ids = [match.id for match in matches if match.is_rated]
-    is_played = any(match.outcome is None for match in matches)
+    basis: object = rated_ids  # the results are those of the last call with an equal one
+    if any(match.outcome is None for match in matches):
+        basis = len(rated_ids) // max(1, len(matches) // 100)
     return ladder.results.get_or_compute(
         ("final", final.id),
-        len(rated_ids) // max(1, len(matches) // 100) if is_played else rated_ids,
+        basis,
         lambda: evaluate_versions(ladder, connection, _list_versions(connection, final), final.id),
     )
 
@@ -307,9 +318,9 @@ def _plan_extra_round(
     versions = _list_versions(connection, final)
     for count in range(len(tied), len(rows) + 1):
         extended = replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
-        with suppress(ValueError):  # too few owners
-            new_tables = _make_plan(ladder, extended, versions).plan().tables[len(matches) :]
-            return extended, [[final.versions[index] for index in table.bots] for table in new_tables]
+        tables = _find_tables(ladder, extended, versions)
+        if tables is not None:
+            return extended, [[final.versions[index] for index in table] for table in tables[len(matches) :]]
     return final, []
 
 
@@ -461,15 +472,20 @@ def _leave_out_surplus(
     If that doesn't help, return all versions: `_plan_tables` raises the reason why they can't play.
     """
     playing, left_out = list(versions), list[store.Version]()
-    while True:
-        try:
-            _make_plan(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
-            return playing, left_out
-        except ValueError:
-            surplus_index = _find_surplus(playing)
-            if surplus_index is None:
-                return list(versions), []
-            left_out.append(playing.pop(surplus_index))
+    while _find_tables(ladder, _draft_final("draft", playing, games, due, now), playing) is None:
+        surplus_index = _find_surplus(playing)
+        if surplus_index is None:
+            return list(versions), []
+        left_out.append(playing.pop(surplus_index))
+    return playing, left_out
+
+
+def _find_tables(ladder: Ladder, final: store.Final, versions: Sequence[store.Version]) -> list[Sequence[int]] | None:
+    """Return the indices of the versions at each table of a final; None if too few owners can't fill a table."""
+    try:
+        return [table.bots for table in _make_plan(ladder, final, versions).plan().tables]
+    except ValueError:
+        return None
 
 
 def _find_surplus(versions: Sequence[store.Version]) -> int | None:

@@ -73,7 +73,8 @@ class Grade:
         """How late the version is, such as "5 minutes late" or "1.5 hours late", rounded up; None if it isn't late."""
         if not self.late_hours:
             return None
-        minutes, hours = math.ceil(60 * self.late_hours), math.ceil(10 * self.late_hours) / 10
+        minutes = math.ceil(round(60 * self.late_hours, 9))  # 31 minutes are 31.000000000000004
+        hours = math.ceil(round(10 * self.late_hours, 9)) / 10
         number, unit = (minutes, "minute") if minutes < 60 else (hours, "hour")
         return f"{number:g} {unit}{'' if number == 1 else 's'} late"
 
@@ -304,16 +305,20 @@ def _list_canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
 
 def _format_canvas_api(grades: Grades) -> str:
     """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
-    data = {
-        canvas_id: {"posted_grade": _format_cell(grade.points), "text_comment": _write_feedback(grade, grades)}
-        for grade in grades.grades
-        if (canvas_id := _find_canvas_id(grade.user)) and grade.open_until is None
-    }
+    data = {}
+    for grade in grades.grades:
+        canvas_id = _find_canvas_id(grade.user)
+        if canvas_id is not None and grade.open_until is None:
+            feedback = _write_feedback(grade, grades)
+            data[canvas_id] = {"posted_grade": _format_cell(grade.points), "text_comment": feedback}
     return json.dumps({"grade_data": data}, indent=1)
 
 
 def _find_canvas_id(user: UserSummary) -> str | None:
-    return user.canvas_id or (f"sis_user_id:{user.student_id}" if user.student_id else None)
+    """Return the identifier of a user in Canvas' API: the ID, else one made from the student_id; None without both."""
+    if user.canvas_id:
+        return user.canvas_id
+    return f"sis_user_id:{user.student_id}" if user.student_id else None
 
 
 _MOODLE: dict[str, _GetIdentifier] = {

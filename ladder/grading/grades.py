@@ -74,7 +74,7 @@ class _EvaluatedMeasurement:
 
 
 def compute_grades_from(ladder: Ladder, connection: Connection, inputs: GradingInputs) -> Grades:
-    """Compute grades from stored inputs; the result is always exactly the same."""
+    """Compute grades from inputs; later matches, decisions and settings don't affect them."""
     evaluated: dict[int, _EvaluatedMeasurement] = {}  # by graded version
     games = 0  # of the newest measurement, which is the last one
     for measurement in inputs.list_measurements():
@@ -177,8 +177,10 @@ def _describe_lateness(
     costs = []
     if candidate.spent:
         days_spent = format_count(candidate.spent, "late day")
-        owner = f"spent, {user_inputs.left} left" if candidate.own else "of a teammate spent"
-        costs.append(f"{days_spent} {owner}")
+        if candidate.own:
+            costs.append(f"{days_spent} spent, {user_inputs.left} left")
+        else:
+            costs.append(f"{days_spent} of a teammate spent")
     penalty_days = candidate.days - candidate.spent
     if penalty_days:
         percent, max_percent = inputs.penalty_percent_per_day, inputs.max_penalty_percent

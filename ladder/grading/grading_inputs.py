@@ -135,9 +135,10 @@ class _GradingScope:
     """The versions that count for a final, for a deadline or now, and what applies to each user.
 
     text: as in `Grades.scope`. deadline: the graded one, or that of the final; None without one, or if it was changed.
-    due: None without a deadline. chosen: the versions that count. waiting: versions whose checks haven't ended. owners:
-    the users that get a grade. submitter_ids: of those that may submit. versions_by_owner: by user id, without those
-    of suspended users and reference bots.
+    due: None without a deadline. chosen: the versions that count. waiting: versions whose checks haven't ended. teams:
+    the ids of a user's team, by user id, without users in no team. late_days_left: by user id, before the deadline.
+    owners: the users that get a grade. submitter_ids: of those that may submit. versions_by_owner: by user id, without
+    those of suspended users and reference bots.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from arena.formatting import format_count
 from arena.rating import RATING_MODEL
 from ladder import deadlines, store
 from ladder.grading.baselines import describe_baseline
-from ladder.grading.finals import FINAL_NAME
+from ladder.grading.finals import require_valid_name
 from ladder.grading.gradebook import (
     Grade,
     GradeChange,
@@ -67,10 +67,7 @@ def _draft_release(
     Raises LadderError for a wrong or used name, without exactly one of final and deadline, for a missing reason for a
     second release, or unfinished checks; also as `compute_grades` does.
     """
-    if not FINAL_NAME.fullmatch(name):
-        raise LadderError(
-            f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
-        )
+    require_valid_name(name, "release")
     if (final is None) == (deadline is None):
         raise LadderError("a release needs one final or one deadline.\nName one of them.")
     scope = ("deadline", deadline) if deadline is not None else ("final", str(final))
@@ -173,7 +170,7 @@ def _get_release(connection: Connection, name: str) -> store.Release:
 
 
 def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
-    """Return the releases, the newest first. Only staff sees all their reasons."""
+    """Return the releases, the newest first; for others than staff without their reasons."""
     newest_first = reversed(store.all_releases(connection))
     summaries = (_summarize_release(release, StoredRelease.of(release), viewer) for release in newest_first)
     return tuple(summary if viewer.staff else replace(summary, reason=None) for summary in summaries)
@@ -213,8 +210,10 @@ def _publish(
     previous = _find_previous(connection, release) if since is None else _get_release(connection, since)
     visible_changes = None
     if previous is not None:
-        changes = _compare_releases(connection, previous, StoredRelease.of(previous), release, content)
-        visible_changes = replace(changes, items=tuple(filter(can_read, changes.items)))
+        old_content = StoredRelease.of(previous)
+        changes = filter(can_read, _compare_grades(connection, old_content, content))
+        reasons = tuple(_list_changes(connection, old_content, content))
+        visible_changes = GradeChanges(previous.name, release.name, reasons, tuple(changes))
     visible_grades = replace(content.grades, grades=tuple(filter(can_read, content.grades.grades)))
     return PublishedGrades(_summarize_release(release, content, viewer), visible_grades, visible_changes)
 
@@ -287,21 +286,15 @@ def _list_differences(stored: dict[str, Any], recomputed: dict[str, Any]) -> lis
     ]
 
 
-def _compare_releases(
-    connection: Connection, old: store.Release, before: StoredRelease, new: store.Release, after: StoredRelease
-) -> GradeChanges:
-    """Return what differs from an earlier release, by the logins of today: a merged user has one row.
-
-    old, new: the releases. before, after: their contents.
-    """
+def _compare_grades(connection: Connection, before: StoredRelease, after: StoredRelease) -> list[GradeChange]:
+    """Return the changes of grades between two releases, by the logins of today: a merged user has one row."""
     logins = _map_current_logins(connection)
     old_rows, new_rows = _group_by_login(before, logins), _group_by_login(after, logins)
     changes = (
         _compare_rows(old_rows.get(login, _UserRow()), new_rows.get(login, _UserRow()))
         for login in dict.fromkeys(chain(old_rows, new_rows))
     )
-    reasons = tuple(_list_changes(connection, before, after))
-    return GradeChanges(old.name, new.name, reasons, tuple(change for change in changes if change is not None))
+    return [change for change in changes if change is not None]
 
 
 @dataclass(frozen=True, slots=True)

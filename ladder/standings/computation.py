@@ -208,12 +208,12 @@ def compute_standings(
         for position, bot in enumerate(order, 1)
     )
     standings = Standings(
-        tuple(rows),
-        1 / seats,
-        int(matches.games.sum()),
-        len(matches.games),
-        timestamp,
-        _assess_leader(contestants, fit),
+        items=tuple(rows),
+        fair_win_rate=1 / seats,
+        games=int(matches.games.sum()),
+        matches=len(matches.games),
+        created_at=timestamp,
+        verdict=_assess_leader(contestants, fit),
     )
     return standings, fit
 

@@ -147,31 +147,29 @@ def view_standings_page(
     """
     standings = view_standings(context, sort, day)
     users = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
-    texts = {user.login: f"{user.login} {user.name} {user.section or ''}" for user in users}
-    text = search.casefold().strip()
-    logins = {user.login for user in users if user.section == section} if section and users else None
-    matching = [
-        row
-        for row in standings.items
-        if text in _make_search_text(row, texts).casefold() and (logins is None or row.owner in logins)
-    ]
+    owner_texts = {user.login: f"{user.login} {user.name} {user.section or ''}" for user in users}
+    words = search.casefold().strip()
+    matching = [row for row in standings.items if words in _make_search_text(row, owner_texts).casefold()]
+    if section and users:
+        logins = {user.login for user in users if user.section == section}
+        matching = [row for row in matching if row.owner in logins]
     end = first - 1 + rows
     page = StandingsPage(
-        replace(standings, items=tuple(matching[first - 1 : end])),
-        first,
-        len(matching),
-        end + 1 if end < len(matching) else None,
-        tuple(store.list_snapshot_days(context.connection, MAX_DAYS)),
-        tuple(sorted({user.section for user in users if user.section})),
-        () if context.viewer.login is None else list_own_bots(context),
+        standings=replace(standings, items=tuple(matching[first - 1 : end])),
+        first=first,
+        total=len(matching),
+        next_cursor=end + 1 if end < len(matching) else None,
+        days=tuple(store.list_snapshot_days(context.connection, MAX_DAYS)),
+        sections=tuple(sorted({user.section for user in users if user.section})),
+        own=() if context.viewer.login is None else list_own_bots(context),
     )
     return hide_fields(page, context.viewer)
 
 
-def _make_search_text(row: StandingsRow, texts: Mapping[str, str]) -> str:
-    """Return the text of a row in which words are searched. texts: about owners, by login; without one, the login."""
+def _make_search_text(row: StandingsRow, owner_texts: Mapping[str, str]) -> str:
+    """Return the text of a row in which words are searched. owner_texts: by login; without one, the login counts."""
     login = row.owner or ""
-    return f"{row.bot} {row.pseudonym} {texts.get(login, login)}"
+    return f"{row.bot} {row.pseudonym} {owner_texts.get(login, login)}"
 
 
 def list_own_bots(context: ViewContext) -> tuple[str, ...]:

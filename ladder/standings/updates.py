@@ -266,11 +266,16 @@ def _list_ends(row: computation.StandingsRow) -> list[float | None]:
 
 
 def _measure_difference(row: computation.StandingsRow, other: computation.StandingsRow) -> float:
-    """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
+    """Return the largest difference of two rows' ratings or adjusted win rates.
+
+    Infinite if only one has a win rate, or rank ranges or counts differ.
+    """
     if (row.win_rate_adjusted is None) != (other.win_rate_adjusted is None):
         return math.inf
-    counts = (row.rank_range, row.games, row.matches, row.faults)
-    if counts != (other.rank_range, other.games, other.matches, other.faults):
+    counts, other_counts = (
+        (each.rank_range, each.games, each.matches, each.forfeits, each.faults) for each in (row, other)
+    )
+    if counts != other_counts:
         return math.inf
     return max(map(_measure_distance, _list_ends(row), _list_ends(other)))
 

@@ -50,6 +50,7 @@ from ladder.store.events import (
 from ladder.store.exports import export_tables
 from ladder.store.finals import (
     Final,
+    FinalMatch,
     Release,
     all_finals,
     all_releases,

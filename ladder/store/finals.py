@@ -113,13 +113,17 @@ def save_extra_rounds(connection: Connection, final: Final) -> None:
 
 
 def list_decisive_matches(connection: Connection, final: int, first: int, second: int, count: int = 3) -> list[int]:
-    """Return the matches of a final in which version `first` won most more games than `second`, the clearest first."""
+    """Return up to `count` rated matches of a final in which version `first` won more games than `second`.
+
+    The match with the largest difference comes first.
+    """
     winner, loser = match_players.alias(), match_players.alias()
     query = (
         select(matches.c.id)
         .join(winner, winner.c.match == matches.c.id)
         .join(loser, loser.c.match == matches.c.id)
         .where(matches.c.final == final, matches.c.is_rated, winner.c.version == first, loser.c.version == second)
+        .where(winner.c.wins > loser.c.wins)
         .order_by(loser.c.wins - winner.c.wins, matches.c.id)
     )
     return list(connection.scalars(query.limit(count)))

@@ -75,7 +75,7 @@ def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
 ) -> None:
     add_lateness(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
-    import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
+    import_users(ladder, make_roster_entry(login, None, None, None, None), "t", "one person")
     hand_in(ladder, login, login, at=DUE + hours * HOUR)
     play(ladder, f"{login}@1", "one@1", [1])
     found = grade_of(ladder, login)

@@ -61,8 +61,8 @@ def change_everything(ladder: Ladder) -> None:
     hand_in(ladder, "cleo", "c", at=LATER + 2)
     disable_bot(ladder, "b", "t", "copied")
     users.set_suspended(ladder, "ada", True, "t", "copied")
-    users.import_users(ladder, [users.make_roster_entry("dan", "Dan", None, None, None)], "t", "one person")
-    users.import_users(ladder, [users.make_roster_entry("bob", "Robert", None, None, None)], "t", "one person")
+    users.import_users(ladder, users.make_roster_entry("dan", "Dan", None, None, None), "t", "one person")
+    users.import_users(ladder, users.make_roster_entry("bob", "Robert", None, None, None), "t", "one person")
     path = ladder.path / "ladder.toml"
     text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
     path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
@@ -304,7 +304,7 @@ def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
 def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladder) -> None:
     """A later release reports their changes, and doesn't report anyone as withdrawn."""
     grading.release_grades(ladder, "one", "teacher", None, deadline="first")
-    users.import_users(ladder, [users.make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
+    users.import_users(ladder, users.make_roster_entry("ada2", "Ada", None, None, None), "t", "one person")
     users.merge_users(ladder, "ada", "ada2", "teacher", "one person")
     with ladder.database.read() as connection:
         [grade] = grading.get_published_grades(connection, "one", Viewer("ada2")).grades.grades

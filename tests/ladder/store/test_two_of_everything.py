@@ -54,6 +54,19 @@ def test_a_version_is_disabled_by_its_last_matches(connection: Connection, forfe
     assert not store.has_recent_forfeits(connection, 2, 3)
 
 
+def test_only_a_match_that_the_first_version_won_decides_for_it(connection: Connection) -> None:
+    final = store.insert_final(connection, store.Final("last", bytes(32), (1, 2), 12, None, NOW, False, NOW))
+    ids = store.queue_matches(connection, store.FINAL, [(1, 2)] * 4, NOW, final=final.id)
+    for match, first_wins in zip(ids, (0, 2, 1, 3), strict=True):
+        winners = [0 if game < first_wins else 1 for game in range(3)]
+        results = [
+            GameResult(match, game, ("a@1", "b@1"), winner, "last_standing", (winner,), ((1 - winner, 5),), 5, (), ())
+            for game, winner in enumerate(winners)
+        ]
+        store.save_match(connection, PlayedMatch(match, "", tuple(results)), NOW)
+    assert store.list_decisive_matches(connection, final.id, 1, 2) == [ids[3], ids[1]]
+
+
 def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connection) -> None:
     """Its process ID belongs to another process here, or to none."""
     store.register_runner(connection, 1, NOW)
