@@ -1,6 +1,5 @@
 """A bot that passes the short check plays on in one process. Source: the help of `arena check`."""
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,21 +14,17 @@ from arena.checks import BotCheck, CheckSettings, CheckStep, Endurance, ProcessF
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, Timing
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer
+from tests.referee.scripted import Request, bot, reply
 
 
 def plays(at_request: Callable[[ScriptPeer, int], object]) -> Script:
     """Return a script that always chooses the first legal move; `at_request` is called with a request's number."""
 
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(b'{"type":"hello"}\n')
-            elif message["type"] == "request":
-                at_request(peer, message["id"])
-                peer.send(b'{"id":%d,"choice":0}\n' % message["id"])
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
+        at_request(peer, request["id"])
+        return reply(request)
 
-    return script
+    return bot(answer)
 
 
 def check(folder: Path, script: Script, **settings: object) -> list[CheckStep]:
@@ -92,14 +87,7 @@ def test_a_bot_that_ends_while_it_is_left_alone_has_the_advice_about_timers(tmp_
 
 
 def test_a_bot_that_leaves_out_one_reply_isnt_called_late(tmp_path: Path) -> None:
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(b'{"type":"hello"}\n')
-            elif message.get("id", 5) != 5:
-                peer.send(b'{"id":%d,"choice":0}\n' % message["id"])
-
+    script = bot(lambda _, request: reply(request) if request["id"] != 5 else None)
     last = check(tmp_path, script, timeouts=Timeouts(0.5, 0.0))[-1]
     assert last.message.startswith("no reply came in time")
     assert last.received is None
@@ -152,18 +140,10 @@ def test_a_slow_bot_whose_requests_take_different_times_isnt_called_growing(tmp_
 
 
 def test_a_growing_reply_is_named(tmp_path: Path) -> None:
-    def answers(peer: ScriptPeer, number: int) -> None:
-        peer.send(b'{"id":%d,"choice":0,"log":"%s"}\n' % (number, b"." * 150 * number))
+    def answer(_: ScriptPeer, request: Request) -> bytes:
+        return b'{"id":%d,"choice":0,"log":"%s"}\n' % (request["id"], b"." * 150 * request["id"])
 
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(b'{"type":"hello"}\n')
-            elif message["type"] == "request":
-                answers(peer, message["id"])
-
-    last = check(tmp_path, script)[-1]
+    last = check(tmp_path, bot(answer))[-1]
     assert last.severity is Severity.FAIL
     assert "a line is over 64 KiB: the reply grew from" in last.message
 

@@ -20,75 +20,11 @@ from arena.limits import LIMITS, Limits
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
+from tests.referee.scripted import HELLO, WAIT_S, Answer, Clock, Request, bot, first, reply
 
 KEY = b"k" * 32
-WAIT_S = 60.0  # only a failure takes this long
 LATE_S = 11.0  # more than the free time and the whole bank
-STEP_S = 4.0  # see Clock.jump
-HELLO = b'{"type":"hello","name":"scripted"}\n'
 GARBAGE = b"what?\n"
-
-Request = dict[str, Any]
-Answer = Callable[[ScriptPeer, Request], bytes | None]
-
-
-class Clock:
-    """The time of day, and jumps ahead by scripts: a bot is late without a real wait."""
-
-    def __init__(self) -> None:
-        self._ahead = 0.0
-        self._readings = 0
-
-    def __call__(self) -> float:
-        self._readings += 1
-        return time.monotonic() + self._ahead
-
-    def jump(self, peer: ScriptPeer, seconds: float) -> None:
-        """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice.
-
-        In steps: a referee that sleeps for over 5 s assumes that the host was suspended.
-        """
-        self.settle(peer)
-        while seconds > STEP_S:
-            self._ahead += STEP_S
-            seconds -= STEP_S
-            self.settle(peer)
-        self._ahead += seconds
-        peer.log(b".")
-
-    def settle(self, peer: ScriptPeer) -> None:
-        """Wait until the referee has read everything sent before: it reads its clock twice for each poll.
-
-        A request is sent first and timed then, so this also waits for the start of the bot's clock.
-        """
-        enough = self._readings + 6
-        while self._readings < enough:
-            peer.log(b".")  # it may be in its poll; being killed ends this
-
-
-def bot(answer: Answer, seen: list[bytes] | None = None) -> Script:
-    """Make a bot that greets and sends what `answer` returns for each request; `seen` collects the lines it gets."""
-
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            if seen is not None:
-                seen.append(line)
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(HELLO)
-            elif message["type"] == "request":
-                peer.send(answer(peer, message) or b"")
-
-    return script
-
-
-def choose(index: int, request: Request) -> bytes:
-    return b'{"id":%d,"choice":%d}\n' % (request["id"], index)
-
-
-def first(_: ScriptPeer, request: Request) -> bytes:
-    """Choose the first legal move: income, or a coup of the lowest seat; pass; show, or decline."""
-    return choose(0, request)
 
 
 def follow(plan: dict[str, dict[str, Any]]) -> Answer:
@@ -96,7 +32,7 @@ def follow(plan: dict[str, dict[str, Any]]) -> Answer:
 
     def answer(_: ScriptPeer, request: Request) -> bytes:
         move = plan.get(request["kind"])
-        return choose(request["legal"].index(move) if move in request["legal"] else 0, request)
+        return reply(request, request["legal"].index(move) if move in request["legal"] else 0)
 
     return answer
 
@@ -198,10 +134,12 @@ def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
 
 
 def wrong_answer(code: str, clock: Clock) -> Answer:
+    def late(peer: ScriptPeer, _: Request) -> None:
+        clock.pass_by(peer, LATE_S)
+        peer.log(b".")  # the referee may be in its poll
+
     line = LIFE[code]
-    if line is None:
-        return lambda peer, request: clock.jump(peer, LATE_S)
-    return always(line + b"\n")
+    return late if line is None else always(line + b"\n")
 
 
 @pytest.mark.parametrize("code", LIFE)
@@ -613,8 +551,8 @@ def test_twenty_unsolicited_lines_between_two_requests_are_free(count: int, expe
     def answer(_: ScriptPeer, request: Request) -> bytes:
         strays = b'{"id":1,"choice":0}\n' * count
         if asked:
-            return strays * (request["id"] == 2) + choose(0, request)
-        return choose(0, request) + strays * (request["id"] == 1)
+            return strays * (request["id"] == 2) + reply(request)
+        return reply(request) + strays * (request["id"] == 1)
 
     played = play(bot(answer), bot(first))
     assert played.codes() == expected
@@ -704,7 +642,7 @@ def test_strays_are_counted_and_reported_for_each_game() -> None:
     def strays(_: ScriptPeer, request: Request) -> bytes:
         fresh = request["game"] not in games
         games.add(request["game"])
-        return choose(0, request) + b'{"id":999999,"choice":0}\n' * fresh
+        return reply(request) + b'{"id":999999,"choice":0}\n' * fresh
 
     played = play(bot(strays, seen), bot(first), games=3)
     assert [[fault.count for fault in played.faults(game)] for game in range(3)] == [[1]] * 3
@@ -729,7 +667,7 @@ def test_the_first_fault_sample_of_each_kind_is_kept_byte_for_byte() -> None:
     lines = {2: b"one", 3: b'{"id":3}', 5: b"two"}
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
-        return lines[request["id"]] + b"\n" if request["id"] in lines else choose(0, request)
+        return lines[request["id"]] + b"\n" if request["id"] in lines else reply(request)
 
     played = play(bot(answer, seen), bot(first), lives=9)
     requests = {request["id"]: line for line in seen if (request := json.loads(line))["type"] == "request"}

@@ -4,7 +4,6 @@ They run many short matches of scripted bots and of small shell programs. Source
 is left behind".
 """
 
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from arena.limits import Limits
 from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, write_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, ProcessSandbox, Program, SandboxError, Script, ScriptPeer
+from tests.referee.scripted import Request, bot, reply
 from tests.sandbox.talk import no_children, until
 
 MATCHES = 50
@@ -49,22 +49,16 @@ def require_no_more(before: Left) -> None:
 # --- scripted bots ----------------------------------------------------------------------------------------------------
 
 
-def bot(act: Callable[[ScriptPeer, bytes], object]) -> Script:
+def at_second(act: Callable[[ScriptPeer, bytes], object]) -> Script:
     """Make a bot that answers all requests with the first move, and calls `act` at its second."""
 
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(b'{"type":"hello"}\n')
-            elif message["type"] == "request":
-                answer = b'{"id":%d,"choice":0}\n' % message["id"]
-                if message["id"] == 2:
-                    act(peer, answer)
-                else:
-                    peer.send(answer)
+    def answer(peer: ScriptPeer, request: Request) -> bytes | None:
+        if request["id"] != 2:
+            return reply(request)
+        act(peer, reply(request))
+        return None
 
-    return script
+    return bot(answer)
 
 
 def dies_before_hello(peer: ScriptPeer) -> None:
@@ -72,12 +66,12 @@ def dies_before_hello(peer: ScriptPeer) -> None:
 
 
 SUBJECTS: dict[str, Script] = {
-    "polite": bot(ScriptPeer.send),
-    "dead": bot(lambda peer, _: peer.die(1)),
-    "dead after its answer": bot(lambda peer, answer: (peer.send(answer), peer.die(signal=9))),
-    "without output": bot(lambda peer, answer: (peer.send(answer), peer.close_stdout())),
-    "talking without end": bot(lambda peer, _: peer.send(b"x" * 2_000_000)),
-    "full of mistakes": bot(lambda peer, _: peer.send(b"?\n" * 5)),
+    "polite": at_second(ScriptPeer.send),
+    "dead": at_second(lambda peer, _: peer.die(1)),
+    "dead after its answer": at_second(lambda peer, answer: (peer.send(answer), peer.die(signal=9))),
+    "without output": at_second(lambda peer, answer: (peer.send(answer), peer.close_stdout())),
+    "talking without end": at_second(lambda peer, _: peer.send(b"x" * 2_000_000)),
+    "full of mistakes": at_second(lambda peer, _: peer.send(b"?\n" * 5)),
     "dead at the start": dies_before_hello,
 }
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,35 +19,19 @@ import pytest
 from arena import referee
 from arena.coup import COUP, PRESETS
 from arena.limits import Limits
-from arena.referee.process import play_match
-from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer, make_reply_script
+from arena.sandbox import Script, ScriptPeer
 from tests.cases import each
+from tests.referee.scripted import Request, bot, first, play_scripts, reply, seatings
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 
-Request = dict[str, Any]
 Lines = list[dict[str, Any]]
-
-
-def reply(request: Request, choice: int) -> bytes:
-    return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
 
 
 def make_player(choose: Callable[[random.Random, ScriptPeer, Request], bytes], seen: list[bytes]) -> Script:
     """Make a bot whose random choices come from the seed that the referee sent."""
-
-    def script(peer: ScriptPeer) -> None:
-        chance = random.Random()
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "hello":
-                chance.seed(message["bot_seed"])
-                peer.send(b'{"type":"hello"}\n')
-            elif message["type"] == "request":
-                seen.append(line)
-                peer.send(choose(chance, peer, message))
-
-    return script
+    chance = random.Random()
+    return bot(lambda peer, request: choose(chance, peer, request), seen, lambda hello: chance.seed(hello["bot_seed"]))
 
 
 def at_random(chance: random.Random, _: ScriptPeer, request: Request) -> bytes:
@@ -94,13 +77,8 @@ def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games
     names = tuple(f"bot{number}" for number in range(seats))
     seen: list[list[bytes]] = [[] for _ in names]
     scripts = [make_player(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
-    sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)))
-    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-
-    def launch(number: int) -> Box:
-        return sandbox.start(Program((names[number],), Path()), Limits())
-
-    return Played(play_match(referee.MatchSpec(match=5, key=key, bots=names, seatings=seatings), launch), seen)
+    spec = referee.MatchSpec(match=5, key=key, bots=names, seatings=seatings(seats, games))
+    return Played(play_scripts(spec, scripts), seen)
 
 
 @cache
@@ -170,14 +148,9 @@ def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
     settings = referee.MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
     for seconds in (0.125, 0.25):
-        sandbox = InProcessSandbox({"it": make_reply_script(first_move)})
-
-        def launch(_: int, sandbox: InProcessSandbox = sandbox) -> Box:
-            return sandbox.start(Program(("it",), Path()), Limits())
-
         spec = referee.MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), settings=settings)
         readings = count(0, seconds)
-        texts.append(referee.write_record(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
+        texts.append(referee.write_record(play_scripts(spec, [bot(first)] * 2, clock=readings.__next__).record))
     record = referee.read_record(texts[0])
     referee.verify_record(record)
     assert referee.write_record(record) == texts[0]
@@ -187,12 +160,6 @@ def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
     assert min(game.times) > 0
     assert texts[0] != texts[1]
     assert texts[0].split("\n")[-2] == texts[1].split("\n")[-2]  # the checksum
-
-
-def first_move(line: bytes) -> bytes | None:
-    message = json.loads(line)
-    answers = {"hello": b'{"type":"hello"}\n', "request": b'{"id":%d,"choice":0}\n' % message.get("id", 0)}
-    return answers.get(message["type"])
 
 
 TERMS = ("rules", "timing", "limits", "lives", "forfeits", "open_names")

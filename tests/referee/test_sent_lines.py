@@ -6,51 +6,36 @@ Source: the docstring of arena/referee/sent_lines.py.
 import json
 import random
 import re
-from pathlib import Path
 
 import pytest
 
 from arena import referee
 from arena.coup import PRESETS, Ruleset, seat_counts
-from arena.limits import Limits
-from arena.referee.process import play_match
-from arena.sandbox import InProcessSandbox, Program, Script, ScriptPeer
+from arena.sandbox import ScriptPeer
 from tests.cases import each
+from tests.referee.scripted import Answer, Request, bot, play_scripts, reply, seatings
 
-HELLO = b'{"type":"hello"}\n'
 BANK = re.compile(rb'"bank_ms":\d+')
-
-
-def bot(seen: list[bytes], seed: int, wrong: float = 0.0, dies: float = 0.0) -> Script:
-    """Return a bot that chooses at random, sometimes wrongly, and sometimes dies; `seen` collects its lines."""
-    dice = random.Random(seed)
-
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            seen.append(line)
-            message = json.loads(line)
-            if message["type"] == "hello":
-                peer.send(HELLO)
-            elif message["type"] == "request":
-                if dice.random() < dies:
-                    peer.die(3)
-                choice = 999 if dice.random() < wrong else dice.randrange(len(message["legal"]))
-                peer.send(b'{"id":%d,"choice":%d}\n' % (message["id"], choice))
-
-    return script
 
 
 def played(
     rules: Ruleset, seats: int, wrong: float = 0.0, dies: float = 0.0
 ) -> tuple[referee.Record, list[list[bytes]]]:
-    """Return the record of a match, as it is read, and what each bot saw."""
+    """Return the record of a match of bots that choose at random, as it is read, and what each bot saw."""
     seen: list[list[bytes]] = [[] for _ in range(seats)]
-    scripts = {f"bot{number}": bot(seen[number], number, wrong, dies) for number in range(seats)}
-    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(2))
-    spec = referee.MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, referee.MatchSettings(rules=rules))
-    sandbox = InProcessSandbox(scripts)
-    result = play_match(spec, lambda number: sandbox.start(Program((f"bot{number}",), Path()), Limits()))
-    return referee.read_record(referee.write_record(result.record)), seen
+
+    def at_random(dice: random.Random) -> Answer:
+        def answer(peer: ScriptPeer, request: Request) -> bytes:
+            if dice.random() < dies:
+                peer.die(3)
+            return reply(request, 999 if dice.random() < wrong else dice.randrange(len(request["legal"])))
+
+        return answer
+
+    scripts = [bot(at_random(random.Random(number)), lines) for number, lines in enumerate(seen)]
+    names = tuple(f"bot{number}" for number in range(seats))
+    spec = referee.MatchSpec(7, bytes(range(32)), names, seatings(seats, 2), referee.MatchSettings(rules=rules))
+    return referee.read_record(referee.write_record(play_scripts(spec, scripts).record)), seen
 
 
 def plain(lines: list[bytes]) -> list[bytes]:

@@ -9,18 +9,17 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena import coup, referee
-from arena.limits import Limits
-from arena.referee.process import play_match
-from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
+from arena.sandbox import ScriptPeer
 from protocol.messages import parse_to_bot
 from protocol.records import LINE
 from tests.cases import each
+from tests.referee.scripted import Answer, play_scripts
+from tests.referee.scripted import bot as make_bot
 
 Message = dict[str, Any]
 Says = Callable[[Message], Any]  # a request -> the statements with its answer; ...: nothing
@@ -37,35 +36,26 @@ class TalkMatch:
     def __init__(
         self, *says: Says, moves: Any = None, rules: coup.Ruleset = OPEN, games: int = 1, **settings: Any
     ) -> None:
-        self.lines: list[list[Message]] = [[] for _ in says]
-        sandbox = InProcessSandbox({str(bot): self._script(bot, speak, moves) for bot, speak in enumerate(says)})
+        heard: list[list[bytes]] = [[] for _ in says]
         names = tuple(map(str, range(len(says))))
-        seatings = (tuple(range(len(says))),) * games
-        spec = referee.MatchSpec(0, bytes(32), names, seatings, referee.MatchSettings(rules=rules, **settings))
-
-        def launch(bot: int) -> Box:
-            return sandbox.start(Program((names[bot],), Path()), Limits())
-
-        self.record: referee.Record = play_match(spec, launch).record
+        order = (tuple(range(len(says))),) * games
+        spec = referee.MatchSpec(0, bytes(32), names, order, referee.MatchSettings(rules=rules, **settings))
+        scripts = [make_bot(self._answer(number, speak, moves), heard[number]) for number, speak in enumerate(says)]
+        self.record: referee.Record = play_scripts(spec, scripts).record
+        assert all(parse_to_bot(line) for lines in heard for line in lines)
+        self.lines: list[list[Message]] = [list(map(json.loads, lines)) for lines in heard]
         referee.verify_record(self.record)
         assert referee.read_record(referee.write_record(self.record)) == self.record
         for line in referee.write_record(self.record).splitlines():
             LINE.validate_json(line)
 
-    def _script(self, bot: int, says: Says, moves: Any) -> Script:
-        def play(peer: ScriptPeer) -> None:
-            for raw in peer.lines():
-                parse_to_bot(raw)
-                message = json.loads(raw)
-                self.lines[bot].append(message)
-                if message["type"] == "hello":
-                    peer.send(b'{"type":"hello"}\n')
-                elif message["type"] == "request":
-                    say = says(message)
-                    reply = {"id": message["id"], "choice": moves(bot, message) if moves else 0}
-                    peer.send(json.dumps(reply if say is ... else {**reply, "say": say}).encode() + b"\n")
+    def _answer(self, number: int, says: Says, moves: Any) -> Answer:
+        def answer(_: ScriptPeer, request: Message) -> bytes:
+            say = says(request)
+            reply = {"id": request["id"], "choice": moves(number, request) if moves else 0}
+            return json.dumps(reply if say is ... else {**reply, "say": say}).encode() + b"\n"
 
-        return play
+        return answer
 
     def events(self, bot: int = 0) -> list[Message]:
         return [event for line in self.lines[bot] for event in line.get("events", [])]

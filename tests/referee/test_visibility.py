@@ -20,18 +20,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena import coup, referee
-from arena.limits import Limits
-from arena.referee.process import play_match
-from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
+from arena.sandbox import Script, ScriptPeer
 from tests.alternate_deals import disguise, redeal, target_of, visible_roles
 from tests.cases import each
 from tests.games import GAMES, NUMBER, SOME, Game, Step, played, rules_of, steps_of
+from tests.referee.scripted import bot as make_bot
+from tests.referee.scripted import play_scripts, seatings
 
 SEED = "5f" * 16
 # --- what a seat may not know -----------------------------------------------------------------------------------------
@@ -673,42 +672,26 @@ def match(
     lines: list[list[bytes]] = [[] for _ in range(seats)]
     talk = rules.talk is not coup.Talk.OFF
 
-    def script(number: int) -> Script:
+    def player(number: int) -> Script:
         rng = random.Random(number)
 
-        def run(peer: ScriptPeer) -> None:
-            for got in peer.lines():
-                lines[number].append(got)
-                message = json.loads(got)
-                if message["type"] == "hello":
-                    peer.send(b'{"type":"hello"}\n')
-                if message["type"] != "request":
-                    continue
-                instead = misbehave(rng, message) if number == 0 else None
-                if instead == b"":
-                    peer.die(1)
-                elif instead is not None:
-                    peer.send(instead)
-                else:
-                    calm = message["kind"] in ("challenge", "block") and rng.random() < 0.7
-                    index = 0 if calm else rng.randrange(len(message["legal"]))
-                    say = b',"say":%s' % json.dumps(scripted(message, rules.talk)).encode() if talk else b""
-                    peer.send(b'{"id":%d,"choice":%d%s}\n' % (message["id"], index, say))
+        def answer(peer: ScriptPeer, request: dict[str, Any]) -> bytes | None:
+            instead = misbehave(rng, request) if number == 0 else None
+            if instead == b"":
+                peer.die(1)
+            if instead is not None:
+                return instead
+            calm = request["kind"] in ("challenge", "block") and rng.random() < 0.7
+            index = 0 if calm else rng.randrange(len(request["legal"]))
+            say = b',"say":%s' % json.dumps(scripted(request, rules.talk)).encode() if talk else b""
+            return b'{"id":%d,"choice":%d%s}\n' % (request["id"], index, say)
 
-        return run
+        return make_bot(answer, lines[number])
 
     bots = tuple(f"secretive{number}" for number in range(seats))
-    sandbox = InProcessSandbox({name: script(number) for number, name in enumerate(bots)})
-    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = referee.MatchSpec(
-        0, bytes([seats]) * 32, bots, seatings, referee.MatchSettings(rules=rules, lives=1000), timings
-    )
-
-    def launch(number: int) -> Box:
-        return sandbox.start(Program((bots[number],), Path()), Limits())
-
-    record = play_match(spec, launch, observer=watch).record
-    return Played(spec, record, lines)
+    settings = referee.MatchSettings(rules=rules, lives=1000)
+    spec = referee.MatchSpec(0, bytes([seats]) * 32, bots, seatings(seats, games), settings, timings)
+    return Played(spec, play_scripts(spec, list(map(player, range(seats))), observer=watch).record, lines)
 
 
 def scripted(request: dict[str, Any], talk: coup.Talk) -> list[dict[str, Any]]:

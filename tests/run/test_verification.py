@@ -19,10 +19,10 @@ import pytest
 from arena import referee
 from arena.bots import Bot
 from arena.limits import Limits
-from arena.referee.process import play_match
 from arena.run import RecordFileError, RunConfig, RunFolder, record_results, verify_all
-from arena.sandbox import InProcessSandbox, Program, ScriptPeer
+from arena.sandbox import Script, ScriptPeer
 from tests.cases import each
+from tests.referee.scripted import Request, bot, play_scripts, reply
 
 NAMES = ("a", "b", "c")
 CONFIG = RunConfig(
@@ -34,35 +34,32 @@ CONFIG = RunConfig(
 )
 
 
-def script(peer: ScriptPeer) -> None:
-    """Play at random by the seed of the match; bot A makes mistakes and dies."""
-    chance, bad = random.Random(), False
-    for line in peer.lines():
-        message = json.loads(line)
-        if message["type"] == "hello":
-            chance.seed(message["bot_seed"])
-            bad = message["match"]["your_handle"] == "A"
-            peer.send(b'{"type":"hello"}\n')
-        elif message["type"] == "request":
-            choice = chance.randrange(len(message["legal"]))
-            if bad and chance.randrange(40) == 0:
-                peer.die(5)
-            wrong = bad and chance.randrange(5) == 0
-            peer.send(b'{"id":%d,"choice":%d}\n' % (message["id"], 999 if wrong else choice))
+def make_player() -> Script:
+    """Make a bot that plays at random by the seed of the match; bot A makes mistakes and dies."""
+    chance, bad = random.Random(), [False]
+
+    def greets(hello: Request) -> None:
+        chance.seed(hello["bot_seed"])
+        bad[0] = hello["match"]["your_handle"] == "A"
+
+    def answer(peer: ScriptPeer, request: Request) -> bytes:
+        choice = chance.randrange(len(request["legal"]))
+        if bad[0] and chance.randrange(40) == 0:
+            peer.die(5)
+        return reply(request, 999 if bad[0] and chance.randrange(5) == 0 else choice)
+
+    return bot(answer, greets=greets)
 
 
 def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
     """Play a run's matches, or the first ones, into a folder; it has ended if all are there."""
     store = RunFolder(folder, record_results)
     store.create(config.to_json())
-    sandbox = InProcessSandbox({"it": script})
     for table in config.plan().tables[:matches]:
-        clock = count()
-        record = play_match(
-            config.spec(table.match, table.bots),
-            lambda _: sandbox.start(Program(("it",), Path()), Limits()),
-            lambda clock=clock: next(clock) / 1e6,  # type: ignore[misc]
-        ).record
+        ticks = count()
+        spec = config.spec(table.match, table.bots)
+        scripts = [make_player() for _ in table.bots]
+        record = play_scripts(spec, scripts, clock=lambda ticks=ticks: next(ticks) / 1e6).record
         store.save(referee.PlayedMatch(table.match, referee.write_record(record), referee.game_results(record)))
     store.finish()
     if matches is None:

@@ -16,76 +16,7 @@ from arena import referee
 from arena.limits import Limits
 from arena.referee.process import play_match
 from arena.sandbox import Box, CpuUsage, Exit, InProcessBox, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
-
-WAIT_S = 60.0  # only a failure takes this long
-STEP_S = 4.0  # see Clock.pass_by
-
-Request = dict[str, Any]
-Answer = Callable[[ScriptPeer, Request], bytes | None]
-
-
-class Clock:
-    """A clock that moves only in scripts. All steps are sums of 2^-n, so that floats stay exact."""
-
-    def __init__(self) -> None:
-        self._now = 1000.0
-        self._readings = 0
-        self._end = time.monotonic() + WAIT_S
-
-    def __call__(self) -> float:
-        assert time.monotonic() < self._end, "the match hangs"
-        self._readings += 1
-        return self._now
-
-    def settle(self, peer: ScriptPeer) -> None:
-        """Wait until the referee has sent all requests, started the clocks and read everything sent before.
-
-        It reads the clock twice for each poll, and a log line ends a poll.
-        """
-        enough = self._readings + 6
-        while self._readings < enough:
-            peer.log(b".")
-
-    def pass_by(self, peer: ScriptPeer, seconds: float) -> None:
-        """Let this much time pass between earlier and later messages.
-
-        In steps: a referee that sleeps for over 5 s assumes that the host was suspended.
-        """
-        self.settle(peer)
-        while seconds > STEP_S:
-            self._now += STEP_S
-            seconds -= STEP_S
-            self.settle(peer)
-        self._now += seconds
-
-    def stand_still(self, peer: ScriptPeer, seconds: float) -> None:
-        self.settle(peer)
-        self._now += seconds
-        peer.log(b".")
-
-
-def bot(answer: Answer, seen: list[dict[str, Any]] | None = None) -> Script:
-    """Make a bot that greets and sends what `answer` returns for each request; `seen` collects the messages."""
-
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if seen is not None:
-                seen.append(message)
-            if message["type"] == "hello":
-                peer.send(b'{"type":"hello"}\n')
-            elif message["type"] == "request":
-                peer.send(answer(peer, message) or b"")
-
-    return script
-
-
-def reply(request: Request, choice: int = 0) -> bytes:
-    return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
-
-
-def first(_: ScriptPeer, request: Request) -> bytes:
-    return reply(request)
+from tests.referee.scripted import STEP_S, WAIT_S, Answer, Clock, Request, bot, first, reply
 
 
 def always_tax(_: ScriptPeer, request: Request) -> bytes:
@@ -201,8 +132,8 @@ class FailingBox(Box):
         return ended
 
 
-def banks(seen: list[dict[str, Any]], game: int = 0) -> list[int]:
-    return [m["clock"]["bank_ms"] for m in seen if m["type"] == "request" and m["game"] == game]
+def banks(seen: list[bytes], game: int = 0) -> list[int]:
+    return [m["clock"]["bank_ms"] for m in map(json.loads, seen) if m["type"] == "request" and m["game"] == game]
 
 
 def codes(record: referee.Record, game: int = 0) -> list[str]:
@@ -223,7 +154,7 @@ def codes(record: referee.Record, game: int = 0) -> list[str]:
 def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], expected: list[int]) -> None:
     """Source: docs/reference/protocol/clock.md: each request shows the remaining bank."""
     clock = Clock()
-    seen: list[dict[str, Any]] = []
+    seen: list[bytes] = []
     record = play(bot(take_times(clock, *seconds), seen), bot(first), clock=clock)
     assert banks(seen)[: len(expected)] == expected
     assert codes(record) == []
@@ -235,7 +166,7 @@ def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], exp
 def test_the_bank_is_full_again_in_the_next_game() -> None:
     """Source: docs/reference/protocol/clock.md: bank_ms for all requests of one game. No request timed out."""
     clock = Clock()
-    seen: list[dict[str, Any]] = []
+    seen: list[bytes] = []
     play(bot(take_times(clock, 4.5), seen), bot(first), clock=clock, games=2)
     assert banks(seen, 0)[:2] == [10_000, 6_000]
     assert set(banks(seen, 1)) == {10_000}
@@ -247,7 +178,7 @@ def test_the_bank_is_full_again_in_the_next_game() -> None:
 def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
     """Source: docs/reference/protocol/clock.md: after a timeout. The next deadline is that of the free time alone."""
     clock = Clock()
-    seen: list[dict[str, Any]] = []
+    seen: list[bytes] = []
     record = play(bot(take_times(clock, 10.501, 0.25, 0.501), seen), bot(first), clock=clock, games=2)
     assert codes(record) == ["timeout", "timeout"]
     assert record.games[0].faults[0].step == 0
@@ -263,7 +194,7 @@ def test_a_late_answer_is_reported_once() -> None:
     """
     for extra, expected in ((0, ["timeout"]), (1, ["timeout", "stray_line"]), (2, ["timeout", "stray_line"])):
         clock = Clock()
-        seen: list[dict[str, Any]] = []
+        seen: list[bytes] = []
 
         def answer(peer: ScriptPeer, request: Request, clock: Clock = clock, extra: int = extra) -> bytes:
             if request["id"] == 1:
@@ -274,14 +205,14 @@ def test_a_late_answer_is_reported_once() -> None:
             return reply(request)
 
         record = play(bot(answer, seen), bot(first), clock=clock)
-        assert codes(record) == [message["code"] for message in seen if message["type"] == "error"] == expected
+        assert codes(record) == [json.loads(line)["code"] for line in seen if b'"type":"error"' in line] == expected
         assert [fault.count for fault in record.games[0].faults][1:] == [extra] * (extra > 0)
 
 
 def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
     """Source: docs/reference/protocol/clock.md: output doesn't move it. A byte is sent every 125 ms, for all of 2 s."""
     clock = Clock()
-    seen: list[dict[str, Any]] = []
+    seen: list[bytes] = []
 
     def drips(peer: ScriptPeer, request: Request) -> bytes | None:
         if request["id"] > 1:
@@ -349,7 +280,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
     """Source: protocol/clock.md: each has its own. Seat 1 answers at once, seat 2 after 1.5 s, seat 3 after 3 s."""
     clock = Clock()
     answered = [threading.Event() for _ in range(4)]
-    seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
+    seen: list[list[bytes]] = [[] for _ in range(4)]
 
     def after(seat: int, seconds: float) -> Answer:
         def answer(peer: ScriptPeer, request: Request) -> bytes | None:
@@ -477,7 +408,7 @@ def test_time_without_a_core_is_not_charged(
 ) -> None:
     """Source: docs/reference/protocol/clock.md, own time."""
     clock = Clock()
-    seen: list[dict[str, Any]] = []
+    seen: list[bytes] = []
     record = play(
         bot(spend_time(clock, wall_s, cpu_s, waited_s), seen),
         bot(first),
@@ -652,6 +583,13 @@ class FreezeLog(FailingBox):
         self._box.thaw()
 
 
+def play_frozen(calls: list[str], *scripts: Script, own: bool = True) -> referee.Record:
+    """Play by the time of day in boxes that record their freezing."""
+    return play(
+        *scripts, clock=time.monotonic, own=own, freezes=True, wrap=lambda number, box: FreezeLog(box, calls, number)
+    )
+
+
 def frozen(calls: list[str], number: int) -> bool:
     """Return whether a box is frozen according to the last record."""
     return next((call for call in reversed(calls) if call.endswith(f" {number}")), "") == f"freeze {number}"
@@ -713,14 +651,7 @@ def test_output_of_another_bot_does_not_prevent_freezing() -> None:
             peer.log(b".")
         return reply(request)
 
-    record = play(
-        bot(first),
-        bot(talks),
-        clock=time.monotonic,
-        own=True,
-        freezes=True,
-        wrap=lambda number, box: FreezeLog(box, calls, number),
-    )
+    record = play_frozen(calls, bot(first), bot(talks))
     assert codes(record) == []
 
 
@@ -738,15 +669,7 @@ def test_a_bot_that_answers_first_is_frozen_while_others_think() -> None:
             until(lambda: frozen(calls, 1))
         return reply(request)
 
-    record = play(
-        bot(always_tax),
-        bot(slow),
-        bot(slower),
-        clock=time.monotonic,
-        own=True,
-        freezes=True,
-        wrap=lambda number, box: FreezeLog(box, calls, number),
-    )
+    record = play_frozen(calls, bot(always_tax), bot(slow), bot(slower))
     assert codes(record) == []
 
 
@@ -766,15 +689,7 @@ def test_a_bot_that_closes_its_output_is_frozen_while_others_think(leaves: Calla
             until(lambda: frozen(calls, 1))
         return reply(request)
 
-    record = play(
-        bot(always_tax),
-        bot(breaks_off),
-        bot(slow),
-        clock=time.monotonic,
-        own=True,
-        freezes=True,
-        wrap=lambda number, box: FreezeLog(box, calls, number),
-    )
+    record = play_frozen(calls, bot(always_tax), bot(breaks_off), bot(slow))
     assert {fault.bot for fault in record.games[0].faults} == {1}
 
 
@@ -870,13 +785,7 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
         until(lambda: frozen(calls, 0))
         return reply(request)
 
-    record = play(
-        bot(leaves),
-        bot(waits),
-        clock=time.monotonic,
-        freezes=True,
-        wrap=lambda number, box: FreezeLog(box, calls, number),
-    )
+    record = play_frozen(calls, bot(leaves), bot(waits), own=False)
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("exited", "exited with code 3")
 
@@ -944,13 +853,13 @@ def test_a_player_without_a_clock_does_not_change_the_others_clocks() -> None:
 
 def test_each_bot_gets_its_times_and_has_its_bank() -> None:
     clock = Clock()
-    seen: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
+    seen: list[bytes] = []
+    others: list[bytes] = []
     timings = (referee.Timing(250, 1001, 3000), referee.Timing())
     play(bot(take_times(clock, 0.5), seen), bot(take_times(clock, 1.0), others), clock=clock, timings=timings)
     output = [
         {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
-        for message in (seen[0], others[0])
+        for message in map(json.loads, (seen[0], others[0]))
     ]
     assert output == [
         {"limit_ms": 250, "bank_ms": 1001, "start_ms": 3000},
@@ -958,7 +867,7 @@ def test_each_bot_gets_its_times_and_has_its_bank() -> None:
     ]
     assert banks(seen)[:2] == [1001, 751]  # which are no whole numbers of binary fractions of a second
     assert banks(others)[:2] == [10_000, 9500]
-    assert {message["clock"]["limit_ms"] for message in seen if message["type"] == "request"} == {250}
+    assert {message["clock"]["limit_ms"] for message in map(json.loads, seen) if message["type"] == "request"} == {250}
 
 
 def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> None:
@@ -976,8 +885,8 @@ def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> 
 def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own() -> None:
     """A person's box doesn't report the time for which it waited."""
     clock = Clock()
-    seen: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+    seen: tuple[list[bytes], list[bytes]] = ([], [])
     scripts = [bot(spend_time(clock, 1.0, waited_s=1.0), each) for each in seen]
     play(*scripts, clock=clock, own=True, timings=(referee.Timing(own=False), referee.Timing(own=True)))
     assert [banks(each)[1] for each in seen] == [9500, 10_000]
-    assert [each[0]["limits"]["clock"] for each in seen] == ["wall", "own"]
+    assert [json.loads(each[0])["limits"]["clock"] for each in seen] == ["wall", "own"]
