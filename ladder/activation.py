@@ -4,7 +4,7 @@ All code by which a version begins or stops playing is here. When it stops, its 
 if its owner is suspended or withdrawn, also its challenges. Finals are played to the end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
 
@@ -15,10 +15,10 @@ from ladder.settings import LadderError
 
 
 def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
-    """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
+    """Activate a version of the user's or a teammate's bot, as `activate_version` does.
 
-    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError if the user may
-    not activate it.
+    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError also if the user
+    may not activate the version.
     """
 
     def require_choice(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
@@ -51,8 +51,9 @@ def activate_version(
     reason: str,
     check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,
 ) -> bool:
-    """Activate an accepted version of a bot; return False if it is active already.
+    """Activate an accepted version of a bot; return False if it is active already, and will stay so.
 
+    An active version won't stay so if a version that waits for its check would replace it: this decision prevents that.
     `check` is called first, and may raise. Raises LadderError if the bot or version doesn't exist or isn't accepted, or
     its files were erased.
     """
@@ -69,11 +70,16 @@ def activate_version(
         )
     if _is_owner_erased(connection, bot):
         raise LadderError(f"the files of {escape_control(version.version_ref)} were erased.\nActivate another bot.")
-    newest_waits = versions[-1].status not in (store.ACCEPTED, store.REJECTED)  # it would take the place of this one
-    if version.is_active and not newest_waits:
+    if version.is_active and not _is_about_to_be_replaced(connection, versions):
         return False
     begin_playing(connection, version, actor, reason, ladder.clock())
     return True
+
+
+def _is_about_to_be_replaced(connection: Connection, versions: Sequence[store.Version]) -> bool:
+    """Return whether one of a bot's versions waits for its check, and will become active if it is accepted."""
+    unchecked = [version for version in versions if version.status not in (store.ACCEPTED, store.REJECTED)]
+    return any(should_be_activated(connection, version) for version in unchecked)
 
 
 def should_be_activated(connection: Connection, version: store.Version) -> bool:
