@@ -34,18 +34,16 @@ class BackupFile:
 
 
 def write_backup(ladder: Ladder, file: Path) -> int:
-    """Write a backup to a new file; return its size in bytes.
+    """Write a backup to a new file; return its size in bytes. Meanwhile the disk holds two copies of the database.
 
-    Raises LadderError if the file exists, DatabaseError if the database can't be read, OSError if the file can't be
-    written.
-
-    Meanwhile the disk needs space for two copies of the database. An existing file is never overwritten.
+    Raises LadderError if the file exists, DatabaseError if the database can't be read, OSError if a file can't be read
+    or written.
     """
     return write_database_backup(ladder.database, ladder.path, file)
 
 
 def write_database_backup(database: store.Database, folder: Path, file: Path) -> int:
-    """Do `write_backup` for a ladder's folder and its database, of any revision. Raises as it does."""
+    """Do `write_backup` for the database of a ladder, of any revision, and the ladder's folder. Raises as it does."""
     file_exists = LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     if os.path.lexists(file):
         raise file_exists
@@ -61,13 +59,19 @@ def write_database_backup(database: store.Database, folder: Path, file: Path) ->
 
 
 def _write_archive(database: store.Database, folder: Path, archive: Path) -> int:
-    """Write a ladder's files and their digests to a new tar; return its size in bytes. Its folder gets their copies."""
-    copy, sums = archive.with_name(_DATABASE), archive.with_name(_SUMS)
-    store.clone_to_file(database, copy)
-    files = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
-    files |= {path.name: path for path in _list_commitments(folder)}
-    sums.write_text("".join(f"{_digest_file(path)}  {name}\n" for name, path in files.items()), encoding="ascii")
-    return _write_tar(archive, {**files, _SUMS: sums})
+    """Write a ladder's files and their digests to a new tar; return its size in bytes.
+
+    First they are copied into the folder of the tar: a file that changes meanwhile would differ from its digest.
+    """
+    store.clone_to_file(database, archive.with_name(_DATABASE))
+    copied_files = [folder / SETTINGS_FILE, *_list_commitments(folder)]
+    for path in copied_files:
+        shutil.copy2(path, archive.with_name(path.name))
+    settings, *commitments = (path.name for path in copied_files)
+    names = (settings, _DATABASE, *commitments)
+    sums = "".join(f"{_digest_file(archive.with_name(name))}  {name}\n" for name in names)
+    archive.with_name(_SUMS).write_text(sums, encoding="ascii")
+    return _write_tar(archive, {name: archive.with_name(name) for name in (*names, _SUMS)})
 
 
 def _list_commitments(folder: Path) -> list[Path]:
@@ -76,11 +80,11 @@ def _list_commitments(folder: Path) -> list[Path]:
 
 
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
-    """Restore a backup into a new folder and, if a URL is given, an empty database.
+    """Restore a backup into a new folder and, if a URL is given, an empty database; return the open ladder.
 
-    If it fails, the folder is as it was, unless only the restored ladder.toml isn't valid: then it can be corrected.
+    An error removes the restored files, unless the complete ladder can't be opened, as with an invalid ladder.toml.
     Raises LadderError for this, if the folder has a ladder, or the file is no complete, unchanged backup; DatabaseError
-    if the database isn't empty or can't be written; OSError if a file can't be read or written.
+    if the database isn't empty or can't be used; OSError if a file can't be read or written.
     """
     if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
         raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")

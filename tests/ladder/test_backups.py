@@ -2,10 +2,13 @@
 
 import hashlib
 import io
+import itertools
 import os
 import signal
 import tarfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import IO, Any, cast
 
@@ -158,6 +161,26 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     with pytest.raises(DatabaseError, match="contains a ladder already"):
         restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
+
+
+@pytest.mark.parametrize("url", [None])
+def test_settings_saved_during_a_backup_do_not_spoil_it(ladder: Ladder, place: Place) -> None:
+    """A large ladder takes a minute, in which staff may save settings."""
+    settings, has_ended = ladder.path / "ladder.toml", threading.Event()
+    (ladder.path / "final-large.txt").write_bytes(bytes(30 << 20))
+
+    def save_again_and_again() -> None:
+        text, unsaved = settings.read_text(), ladder.path / "unsaved"
+        for number in itertools.takewhile(lambda _: not has_ended.is_set(), itertools.count()):
+            unsaved.write_text(f"{text}# {number}")
+            unsaved.replace(settings)
+
+    with ThreadPoolExecutor(1) as pool:
+        saving = pool.submit(save_again_and_again)
+        write_backup(ladder, place.folder / "one.tar")
+        has_ended.set()
+        saving.result()
+    restore_backup(place.folder / "one.tar", place.folder / "again").close()
 
 
 @pytest.mark.parametrize("url", [None])
