@@ -26,7 +26,8 @@ from ladder.tasks import MAX_CLOCK_SKEW_S
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
 _MAX_WAIT_S = 600.0  # a submission is checked within a minute; a table session with sixty takes five
-_MAX_DEATHS = 3  # of workers: fewer happen to any table
+_MIN_DEATHS = 3  # of workers, from which on a bot is suspected: fewer happen to any table
+_MAX_SUSPECTS = 5  # that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,19 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
             yield Finding("database", Severity.OK, f"reachable, revision {store.NEWEST_REVISION}")
             yield from _check_open_ladder(ladder, deep)
     except (LadderError, store.DatabaseError) as error:
-        text = " ".join(str(error).splitlines())
-        problem, _, advice = text.partition("; ")
-        if not isinstance(error.__cause__, store.SchemaError):
-            problem, advice = text, _advise_on_database(settings.database)
-        yield Finding("database", Severity.FAIL, problem, advice=advice)
+        yield _make_database_finding(error, settings.database)
 
 
-def _advise_on_database(url: str) -> str:
-    """Return what to do about a database that can't be opened."""
-    if url.startswith("sqlite"):
-        return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
-    return "start PostgreSQL, or correct database in ladder.toml"
+def _make_database_finding(error: Exception, url: str) -> Finding:
+    """Return the finding for a database that can't be opened or read. url: as in ladder.toml."""
+    problem = " ".join(str(error).splitlines())
+    if isinstance(error.__cause__, store.SchemaError):
+        problem, _, advice = problem.partition("; ")
+    elif url.startswith("sqlite"):
+        advice = "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
+    else:
+        advice = "start PostgreSQL, or correct database in ladder.toml"
+    return Finding("database", Severity.FAIL, problem, advice=advice)
 
 
 def _check_open_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
@@ -96,20 +98,23 @@ def _check_disks(ladder: Ladder) -> Iterator[Finding]:
     per_game = f", {size / games:.0f} bytes a game" if games else ""
     yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
     yield _check_ladder_disk(ladder.path, 2 * size if ladder.database.sqlite is not None else 0)
-    yield _check_box_disk("disk: cache of bots", _existing_cache())
+    yield _check_cache_disk()
     yield _check_box_disk("disk: temporary files", Path(tempfile.gettempdir()))
 
 
-def _existing_cache() -> Path:
-    """Return the folder of the cache of bots or, before it exists, the nearest one above it."""
+def _get_existing_cache() -> Path:
+    """Return the folder of the cache of bots or, before it exists, the nearest one above it.
+
+    Raises RuntimeError if the user has no home folder, as in some containers, OSError if the user can't read it.
+    """
     return next(folder for folder in (cache_folder(), *cache_folder().parents) if folder.exists())
 
 
 def hide_folders(ladder: Ladder, text: str) -> str:
     """Return a text for a page: names such as LADDER instead of the paths of this machine's folders."""
     names = {ladder.path.absolute(): "LADDER", Path(tempfile.gettempdir()): "TMPDIR"}
-    with suppress(OSError, RuntimeError):  # no home, or one that this user can't read
-        names[_existing_cache().absolute()] = "ARENA_CACHE"
+    with suppress(OSError, RuntimeError):
+        names[_get_existing_cache().absolute()] = "ARENA_CACHE"
     public_text = text
     for folder in sorted(names, key=lambda folder: -len(str(folder))):
         if folder != Path("/"):
@@ -128,6 +133,17 @@ def _check_ladder_disk(folder: Path, backup_bytes: int) -> Finding:
         advice = "a backup needs space for the database twice: write it to another disk"
         return Finding(check, Severity.NOTE, text, advice=advice)
     return Finding(check, Severity.OK, text)
+
+
+def _check_cache_disk() -> Finding:
+    """Check the disk of the cache of bots."""
+    check = "disk: cache of bots"
+    try:
+        folder = _get_existing_cache()
+    except (OSError, RuntimeError) as error:
+        text = f"the folder for bots can't be used: {error}"
+        return Finding(check, Severity.FAIL, text, advice="set ARENA_CACHE to another folder")
+    return _check_box_disk(check, folder)
 
 
 def _check_box_disk(check: str, folder: Path) -> Finding:
@@ -176,7 +192,7 @@ def _check_sandbox(ladder: Ladder) -> Finding:
 
 
 def _check_runners(ladder: Ladder) -> Iterator[Finding]:
-    """Yield a finding for each stored runner, after one if none is alive or may be alive on another machine."""
+    """Yield a finding for each stored runner; before them, one if no runner is alive."""
     with ladder.database.read() as connection:
         loads = store.list_runner_loads(connection)
     is_any_alive = not all(load.is_dead for load in loads)
@@ -231,7 +247,7 @@ def _check_tables(ladder: Ladder) -> Finding:
 
 
 def _check_abandoned_matches(ladder: Ladder) -> Finding:
-    """Fail if a match of the last 7 days was abandoned after its last attempt, and name the latest."""
+    """Count the matches that were abandoned in the last 7 days; with any, the finding fails and names the latest."""
     with ladder.database.read() as connection:
         failures = store.abandoned_since(connection, ladder.clock() - 7 * DAY_S)
     if not failures:
@@ -243,16 +259,17 @@ def _check_abandoned_matches(ladder: Ladder) -> Finding:
 
 
 def _check_worker_deaths(ladder: Ladder) -> Finding:
-    """Name the active bots, at most five, in whose matches workers died repeatedly in the last 7 days."""
+    """Name active bots in whose matches at least _MIN_DEATHS workers died in the last 7 days, the worst first."""
     with ladder.database.read() as connection:
         deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * DAY_S)
         versions = store.active_versions(connection)
-    counts = sorted((-deaths.get(version.id, 0), version.version_ref) for version in versions)  # the most deaths first
-    bots = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
-    if not bots:
-        text = f"no active bot was in the matches of {_MAX_DEATHS} workers that died in the last 7 days"
+    suspects = [version for version in versions if deaths.get(version.id, 0) >= _MIN_DEATHS]
+    if not suspects:
+        text = f"no active bot was in the matches of {_MIN_DEATHS} workers that died in the last 7 days"
         return Finding("workers", Severity.OK, text)
-    text = f"in the last 7 days workers died in matches of {', '.join(bots[:5])}"
+    suspects.sort(key=lambda version: (-deaths[version.id], version.version_ref))
+    bots = [f"{escape_control(suspect.version_ref)} ({deaths[suspect.id]})" for suspect in suspects[:_MAX_SUSPECTS]]
+    text = f"in the last 7 days workers died in matches of {', '.join(bots)}"
     advice = "inspect the matches of these bots, or disable one: arena ladder disable"
     return Finding("workers", Severity.FAIL, text, advice=advice)
 
@@ -283,13 +300,17 @@ def _recompute_standings(ladder: Ladder) -> Finding:
     if result.first:
         return Finding("table", Severity.OK, "computed for the first time")
     if result.same is None:
-        matches = format_count(abs(result.news), "match", "es")
-        text = f"it lacked {matches}" if result.news > 0 else f"it had {matches} more, void since then"
-        if not result.news:
-            text = "other versions were active"
-        return Finding("table", Severity.NOTE, f"recomputed: {text}")
+        return Finding("table", Severity.NOTE, f"recomputed: {_describe_other_data(result.news)}")
     if not result.same:
         text = f"recomputed: it differed by up to {result.max_difference:.2g}"
         advice = "report this bug: both computations must give the same standings"
         return Finding("table", Severity.FAIL, text, advice=advice)
     return Finding("table", Severity.OK, "the same as recomputed from all results")
+
+
+def _describe_other_data(new_matches: int) -> str:
+    """Return of which other data the stored standings were. new_matches: negative if they had more matches."""
+    matches = format_count(abs(new_matches), "match", "es")
+    if new_matches > 0:
+        return f"it lacked {matches}"
+    return f"it had {matches} more, void since then" if new_matches else "other versions were active"

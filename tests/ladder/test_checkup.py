@@ -51,6 +51,14 @@ def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
     assert {"database", "clock", "sandbox", "runner", "submissions", "abandoned", "retention", "sums"} <= well.keys()
 
 
+@pytest.mark.parametrize("url", [None])
+def test_a_user_without_a_home_folder_is_found(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in some containers."""
+    monkeypatch.delenv("ARENA_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "~no-such-user/caches")
+    assert failed_findings(ladder) == ["disk: cache of bots"]
+
+
 def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
     play(ladder, 1, at=ladder.clock() + 3_600)
     assert failed_findings(ladder) == ["clock"]
