@@ -17,21 +17,21 @@ from ladder.settings import LadderError
 
 @transaction
 def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> None:
-    """Create a team with this user as its first member; a user who is in a team of this name may repeat it.
+    """Create a team with this user as its first member; nothing changes for a user who is in a team of this name.
 
     Raises LadderError if the team exists, users can't form teams, or the user is staff or can't leave another team.
     """
     _require_max_members(ladder)
     membership = users.current_memberships(connection).get(login)
-    own_team = None if membership is None else membership.team
-    team_names = {row.team.casefold() for row in store.list_memberships(connection) if row.team != own_team}
-    if name.strip().casefold() in team_names:
+    if membership is not None and membership.team.casefold() == name.strip().casefold():
+        return
+    if name.strip().casefold() in {row.team.casefold() for row in store.list_memberships(connection)}:
         raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
     _join(ladder, connection, login, name, users.FORMED)
 
 
 def leave_own_team(ladder: Ladder, login: str) -> None:
-    """Remove a user from the team that the user formed. Raises LadderError if it has other members."""
+    """Remove a user from the team that the user formed, if any. Raises LadderError if the user can't leave the team."""
 
     def leave(connection: Connection) -> None:
         user = get_acting_user(connection, login)

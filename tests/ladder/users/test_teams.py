@@ -257,7 +257,7 @@ def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
     secret = invite_to_team(ladder, "dan").secret
     for _ in range(2):
         accept_invitation(ladder, "cleo", secret)
-    form_team(ladder, "dan", "Red")
+    form_team(ladder, "dan", " red ")
     with pytest.raises(LadderError, match="the team Red is full: 2 members"):
         accept_invitation(ladder, "bob", secret)
 
