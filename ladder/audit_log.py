@@ -26,10 +26,10 @@ def list_audit_log(
     excluded_actions: Sequence[str] = (),
     action: str | None = None,
 ) -> AuditLog:
-    """Return up to `limit` decisions older than decision `after`; None: the newest ones.
+    """Return up to `limit` decisions, newest first: those older than decision `after`, None for the newest ones.
 
-    login: only those about a user or their bots, or by the user. excluded_actions: those to leave out. action: the only
-    one, None for all.
+    login: only decisions about this user or their bots, or by this user. action: only decisions with this action.
+    excluded_actions: the actions to leave out.
     """
     entries = list_audit_summaries(context.connection, after, limit + 1, login, excluded_actions, action)
     next_cursor = entries[limit - 1].id if len(entries) > limit else None
@@ -93,14 +93,14 @@ ACTION_LABELS = {
 
 
 def describe_decision(decision: DecisionSummary | AuditEntrySummary) -> str:
-    """Return a decision in words, such as "the ladder activated version 3"."""
+    """Return a decision in words, such as "the ladder activated version 3". An actor of None is "staff"."""
     version = "a version" if decision.version is None else f"version {decision.version}"
-    actor = {None: "staff", LADDER_ACTOR: "the ladder"}.get(decision.actor, decision.actor)
-    kind = decision.reason.split(" ", 1)[0]  # of credentials
-    is_new_final = decision.action == "final" and ": a final of " in decision.reason
+    subject = "the ladder" if decision.actor == LADDER_ACTOR else decision.actor or "staff"
+    kind = decision.reason.split(" ", 1)[0]  # of a credential: its reasons begin with it
+    is_new_final = decision.action == "final" and ": a final of " in decision.reason  # as 1.0 stored it
     action = "create" if is_new_final else decision.action
     predicate = _PAST_TENSE.get(action, f"decided: {action}")
-    return f"{actor} {predicate.format(version=version, kind=_KINDS.get(kind, kind))}"
+    return f"{subject} {predicate.format(version=version, kind=_KINDS.get(kind, kind))}"
 
 
 def summarize_decisions(

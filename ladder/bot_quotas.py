@@ -28,8 +28,12 @@ def bots_in_quota(connection: Connection, party: Collection[int]) -> list[store.
 def list_surplus_bots(
     ladder: Ladder, connection: Connection, joining: Collection[int], party: Collection[int]
 ) -> list[store.BotRecord]:
-    """Return the newest bots of users that join a party, by their ids, beyond its quota, without disabled ones."""
-    party_bots, joining_bots = (bots_in_quota(connection, ids) for ids in (party, set(joining).difference(party)))
+    """Return those bots, the newest ones, by which users exceed the quota of a party that they join.
+
+    joining, party: ids of users. Disabled bots use up no quota.
+    """
+    joining_bots = bots_in_quota(connection, set(joining).difference(party))
+    party_bots = bots_in_quota(connection, party)
     bots_left = max(0, ladder.settings.quotas.max_bots_per_user - len(party_bots))
     return sorted(joining_bots, key=lambda bot: bot.id)[bots_left:]
 
@@ -37,14 +41,17 @@ def list_surplus_bots(
 def disable_surplus_bots(
     ladder: Ladder, connection: Connection, bots: Collection[store.BotRecord], owner: str, cause: str = ""
 ) -> None:
-    """Disable bots in the name of their owner, a login, so that they keep counting at deadlines that have closed."""
+    """Disable bots in the name of their owner, a login, so that they keep counting at deadlines that have closed.
+
+    cause: what the reason begins with.
+    """
     reason = f"{cause}the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
     for bot in bots:
         disable_bot_row(connection, bot, owner, reason, ladder.clock())
 
 
 def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User) -> None:
-    """Activate the newest accepted versions of bots that a team's quota disabled, as the quota allows.
+    """Activate the newest accepted version of each bot of a user that a team's quota disabled, as the quota allows.
 
     A bot that was auto-disabled before waits for staff, as it would without the team.
     """

@@ -69,11 +69,11 @@ def write_chat_line(
     text: str,
     now: float,
 ) -> store.ChatMessage:
-    """Store a line of the lobby (session None) or of a table once for each `now`, a Unix time, and return it.
+    """Store a line of chat, and return it. The same line with the same `now`, a Unix time, is stored once.
 
-    login: of the user that writes, None for a guest. slot: the number of the writer's slot, which also names a guest.
-    White space becomes single spaces. Raises LadderError if the chat is off, the text is empty or too long, its writer
-    is muted or wrote MAX_CHAT_LINES_PER_MINUTE lines in a minute, or for a writer as in `_get_writer`.
+    session: that of a table, None for the lobby. login, slot: identify the writer, as in `_get_writer`. White space
+    becomes single spaces. Raises LadderError if the chat is off, the text is empty or too long, its writer may not
+    write or is muted, or wrote MAX_CHAT_LINES_PER_MINUTE lines in the last minute.
     """
     table = None if session is None else store.find_session(connection, session)
     opened_mode = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
@@ -98,15 +98,16 @@ def _get_writer(
 ) -> tuple[int | None, str]:
     """Return (user id, name shown) of a line's writer; the id is None for a guest. table: None for the lobby.
 
-    Without a login, the user of the slot writes. Raises LadderError for a writer that is neither user nor player, or
-    may not act.
+    The writer is the user of `login`; without a login the user, else the guest, of the slot with this number. Raises
+    LadderError without a writer, or for a user who may not act.
     """
     slots = () if table is None else table.slots
     own_slot = next((candidate for candidate in slots if candidate.number == slot), None)
-    if own_slot is not None:
-        login = login or own_slot.login
-    if login is not None:
-        user = get_acting_user(connection, login)
+    user_login = login
+    if login is None and own_slot is not None:
+        user_login = own_slot.login
+    if user_login is not None:
+        user = get_acting_user(connection, user_login)
         return user.id, user.pseudonym
     if own_slot is None or own_slot.name is None:
         raise LadderError("only users and players may write.\nSign in first.")

@@ -10,10 +10,10 @@ DAY_S = 86_400.0
 
 
 def parse_time(settings: LadderSettings, text: str, deadline: str | None = None) -> float:
-    """Return a time in seconds since 1970. Raises LadderError for any other text, and for a date without a time.
+    """Return an ISO 8601 date with a time as seconds since 1970.
 
-    The zone, if `text` names none, is that of the deadline with this name, or the common one of all deadlines, or this
-    machine's. Raises LadderError also for an unknown deadline.
+    If `text` names no zone, that of `deadline`, a name, applies; without a name, the zone that all deadlines share,
+    else this machine's. Raises LadderError for another text, such as a date without a time, or an unknown deadline.
     """
     deadlines = settings.deadlines if deadline is None else (settings.deadline(deadline),)
     offsets = {candidate.at.utcoffset() for candidate in deadlines}

@@ -60,7 +60,8 @@ def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary |
     version = None if event.version is None else store.get_version_by_id(context.connection, event.version)
     if not _may_see_event(context, event, version):
         return None
-    owner, decision = None if version is None else version.login, None
+    owner = None if version is None else version.login
+    decision = None
     if event.audit_id is not None:
         owner, decision = _summarize_decision(context, event.audit_id, version)
     summary = EventSummary(
@@ -91,7 +92,10 @@ def _may_see_event(context: ViewContext, event: store.Event, version: store.Vers
 def _summarize_decision(
     context: ViewContext, audit_id: int, version: store.Version | None
 ) -> tuple[str | None, DecisionSummary | None]:
-    """Return the login of the owner that a decision is about, and the decision; None if the viewer may not see it."""
+    """Return whom a decision is about, and the decision: (login, decision). A decision of None is hidden.
+
+    The login is that of a user, or of the owner of a bot; None if the decision is about neither. version: the event's.
+    """
     entry = store.get_audit_entry(context.connection, audit_id)
     owner = store.find_login(context.connection, entry.bot, entry.user_id) if version is None else version.login
     is_about_user = entry.user_id is not None and entry.bot is None
@@ -238,7 +242,7 @@ class UserAdminSummary:
     """A user, with the names of their team and of the bots of both.
 
     is_playing: whether a version of these bots is active. last_seen_at: None if the user never signed in.
-    points: those of the grades so far, None without baselines.
+    points: those of the grades so far, None without baselines or a grade.
     """
 
     user: UserSummary
@@ -253,7 +257,7 @@ class UserAdminSummary:
 class UserAdminList:
     """Users, in order of login. total: the number of users that match. sections: those of all users, in order.
 
-    counts: the numbers of participants for each value of USER_STATES.
+    counts: the numbers of all participants in each of USER_STATES.
     """
 
     items: tuple[UserAdminSummary, ...]

@@ -8,7 +8,7 @@ show one moment, also while the ladder runs, and are streamed row by row.
 
 import csv
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -42,7 +42,7 @@ def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
 
 
 def make_empty_folder(folder: Path, option: str) -> None:
-    """Create a folder, unless it exists and is empty. Raises OSError, and LadderError for any other folder.
+    """Create a folder, or use an existing empty one. Raises LadderError if it isn't empty, OSError if that fails.
 
     option: the command line option with which to name another one.
     """
@@ -51,8 +51,8 @@ def make_empty_folder(folder: Path, option: str) -> None:
         raise LadderError(f"{escape_control(folder)} isn't empty.\nName an empty folder: {option}")
 
 
-def _write_files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
-    """Write the files of an export one after the other; yield their paths."""
+def _write_files(context: ViewContext, folder: Path, mode: int) -> Iterator[Path]:
+    """Write the files of an export, with the permissions `mode`; yield each path once its file is complete."""
     path = folder / "results.jsonl"
     with _open_new(path, mode) as file:
         file.writelines(result.to_line() for result in store.all_results(context.connection))
@@ -66,7 +66,7 @@ def _write_files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path
 
 
 def _open_new(path: Path, mode: int) -> TextIO:
-    """Open a new CSV file; with user names, only its owner can read it."""
+    """Open a new text file with the permissions `mode`. Its lines end as they are written, as CSV requires."""
     return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", newline="")
 
 

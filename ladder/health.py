@@ -59,10 +59,11 @@ class HealthMonitor:
         self._has_answer = threading.Event()  # whether the database has answered during this reading
 
     def health(self) -> LadderHealth:
-        """Return a reading of at most ANSWER_S, or the last one with the database's problem. Any thread may call this.
+        """Return a reading; if it has no result within ANSWER_S, the last result. Any thread may call this.
 
-        It starts a reading in a thread of its own, unless one is in progress or younger than _FRESH_S. A schema that
-        another version has upgraded also sets `outdated`.
+        The reading is made in a thread of its own, unless one is in progress or began less than _FRESH_S ago. If the
+        database failed or is silent, the result says so as its `problem`. A schema that another version has upgraded
+        also sets `outdated`.
         """
         with self._lock:
             if self._reading is None or (self._reading.done() and time.monotonic() - self._started_at > _FRESH_S):
@@ -75,7 +76,8 @@ class HealthMonitor:
         try:
             self._last_health = reading.result(ANSWER_S)
         except TimeoutError:
-            problem = None if self._has_answer.is_set() else "the database doesn't answer"
+            if not self._has_answer.is_set():  # else it is only slow
+                problem = "the database doesn't answer"
         except store.DatabaseError as error:
             problem = str(error)
             self.outdated = error if isinstance(error, store.SchemaError) else None

@@ -22,8 +22,8 @@ class OwnBotSummary:
 
     active_version: the number of the version that plays, None if no version does. status, reason: of the version
     numbered newest_version. disabled_reason: why the bot was disabled or auto-disabled, None if it wasn't.
-    standing: of the version that plays. last_match: the newest one that was played. lost_game: the newest lost game.
-    next_round_s: seconds until a new version plays, None if unknown.
+    standing: of the version that plays. last_match: the newest match that was played, None if the last five weren't.
+    lost_game: the newest lost game. next_round_s: seconds until a new version plays, None if unknown.
     """
 
     bot: str
@@ -139,8 +139,8 @@ class LadderInfo:
 class HomePage:
     """The home page: the ladder's settings and deadlines, the first TOP_ROWS of its standings, and finals.
 
-    latest_match: the newest rated match, None if it wasn't played to its end. account: the viewer's, None for the
-    public and for staff.
+    latest_match: the newest rated match that has ended, None without one or if it wasn't played to its end.
+    account: the viewer's, None for the public and for staff.
     """
 
     info: LadderInfo

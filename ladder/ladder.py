@@ -184,7 +184,7 @@ def create_ladder(
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder.
 
     `fill` writes the initial content, in the transaction that creates the schema. Raises LadderError if the folder
-    contains a ladder or can't be written, or the database can't be created; then a folder that is new is removed.
+    contains a ladder or can't be written, or the database can't be created; then `path` is removed if it is new.
     """
     if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} already contains a ladder.\nName another folder.")
@@ -241,10 +241,10 @@ def open_ladder(
     hear: Callable[[str | None], None] = lambda why: None,
     application: str = "arena",
 ) -> Ladder:
-    """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
+    """Open the ladder in a folder; wait up to `patience_s` for its database.
 
-    `hear` is called with None when the database is reachable again. patience_s: for how long to wait. application:
-    PostgreSQL's name of the connections. Raises LadderError if the folder holds no valid ladder,
+    hear: called with the reason when the database becomes unreachable, also later, and with None when it is reachable
+    again. application: PostgreSQL's name of the connections. Raises LadderError if the folder holds no valid ladder,
     DatabaseUnavailableError if the wait is over.
     """
     settings = read_settings(path)
@@ -301,7 +301,7 @@ def resolve_database_url(url: str, folder: Path) -> URL:
 
 
 def require_sandbox(ladder: Ladder) -> None:
-    """Raise LadderError, with findings of `arena doctor`, if the ladder's sandbox doesn't work on this machine."""
+    """Raise LadderError if the ladder's sandbox doesn't work on this machine, or should isolate bots and doesn't."""
     choice = ladder.play.sandbox
     reason = unavailable_reason(choice.name, choice)
     if reason is None and choice.isolates:
@@ -406,8 +406,8 @@ def get_version(connection: Connection, text: str) -> store.Version:
 def get_accepted_version(connection: Connection, text: str) -> store.Version:
     """Return the accepted version that a text names, such as "honest@3".
 
-    "honest" means the active version, or the newest accepted one if none is active. Raises LadderError if there is
-    none, also if the bot's owner is suspended or left the course.
+    "honest" means the active version, or the newest accepted one if none is active. Versions of an owner who is
+    suspended or left the course count as not accepted. Raises LadderError without such a version.
     """
     if "@" in text:
         version = get_version(connection, text)

@@ -68,7 +68,8 @@ def list_matches(
 ) -> MatchList:
     """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    todo: the queued and leased matches are listed instead, in order of id. Matches of unrevealed finals are left out.
+    todo: the queued and leased matches are listed instead, in order of id. Matches of finals that the viewer may not
+    see yet are left out.
     """
     matches = store.list_match_summaries(
         context.connection, limit + 1, sealed=context.sealed_finals, bot=bot, kind=kind, todo=todo, after=after
@@ -78,7 +79,7 @@ def list_matches(
 
 
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
-    """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
+    """Return a match as the viewer may see it, None if it doesn't exist or the viewer may not see its final yet."""
     connection, viewer = context.connection, context.viewer
     match = store.find_match_summary(connection, id, context.sealed_finals)
     if match is None:
@@ -121,7 +122,7 @@ class MatchReplay:
 
 
 def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
-    """Return the replay of a match, None if it doesn't exist or its final is unrevealed.
+    """Return the replay of a match, None if it doesn't exist or the viewer may not see its final yet.
 
     The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
@@ -190,10 +191,10 @@ class QueuedCheck:
 
 @dataclass(frozen=True, slots=True)
 class RunnerSummary:
-    """A runner that hasn't ended. capacity: how many matches and checks it runs at once.
+    """A runner that hasn't reported its end. capacity: how many matches and checks it runs at once.
 
     leases: the number of matches and checks that it holds, including waiting ones. matches: the ids of those matches.
-    is_dead: None if unknown.
+    is_dead: whether its process has ended; None if unknown, as on another machine.
     """
 
     id: str
@@ -232,7 +233,7 @@ def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) 
 
 
 def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
-    """Return the runners that haven't ended, in order of their start."""
+    """Return the runners that haven't reported their end, in order of their start."""
     summaries = []
     for load in store.list_runner_loads(context.connection):
         runner, host = load.runner, load.runner.host.split()[0]

@@ -112,22 +112,24 @@ def _owner_key(entrant: Entrant) -> tuple[bool, int]:
 
 
 def _fill_slots(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list[int]:
-    """Return an index into `field` for each slot of the round's tables, so that all tables are full.
+    """Return an index into `field` for each slot of the round's tables; the module's docstring has the rules.
 
-    No owner gets more slots than there are tables. `field` must be sorted by games. owners: as of `_number_owners`.
+    All tables are full, and no owner gets more slots than there are tables. field: sorted by games, and without a
+    `no_round_reason`. owners: as of `_number_owners`.
     """
-    everyone = range(len(field))
-    new = [bot for bot in everyone if field[bot].games < NEW_GAMES and not field[bot].reference]
-    old_count = sum(not entrant.reference for entrant in field) - len(new)
+    references = [bot for bot, entrant in enumerate(field) if entrant.reference]
+    new = [bot for bot, entrant in enumerate(field) if entrant.games < NEW_GAMES and not entrant.reference]
+    old_count = len(field) - len(references) - len(new)
     slots = _Slots(owners)
     tables = max(-(-len(field) // seats), *slots.by_owner.values())
     slots.add(new, len(field) + old_count, tables)
     tables = max(tables, -(-len(slots.bots) // seats))
-    slots.add([bot for bot in everyone if field[bot].reference], tables * seats, tables)
+    slots.add(references, tables * seats, tables)
     while len(slots.bots) < tables * seats:
         times = Counter(slots.bots)
-        min_times = min(times[bot] for bot in everyone if slots.by_owner[owners[bot]] < tables)
-        slots.add([bot for bot in everyone if times[bot] == min_times], tables * seats, tables)
+        allowed = [bot for bot in range(len(field)) if slots.by_owner[owners[bot]] < tables]
+        min_times = min(times[bot] for bot in allowed)
+        slots.add([bot for bot in allowed if times[bot] == min_times], tables * seats, tables)
     return slots.bots
 
 

@@ -173,7 +173,10 @@ class LadderRunner:
     def _store_match(
         self, connection: Connection, match: PlayedMatch, now: float
     ) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
-        """Do `_save_match_output` in a transaction; return whether the match is new, and the disabled versions."""
+        """Store a match in a transaction; disable its active versions that forfeited in each of their last matches.
+
+        Returns whether the match is new, and an event for each disabled version.
+        """
         if not store.save_match(connection, match, now):
             return False, []
         streak = self.ladder.last_settings.auto_disable.after_matches
@@ -205,13 +208,13 @@ class LadderRunner:
     def _store_check(
         self, connection: Connection, version: int, check: VersionCheckResult
     ) -> runner_events.CheckFinished | None:
-        """Do `_save_check` in a transaction; return the event, None if the result came a second time."""
+        """Store a check's result in a transaction; return the event, None if the result came a second time."""
         now, reason = self.ladder.clock(), None if check.passed else rejection_reason(check.steps)
         if not _store_steps_and_build(connection, version, check, reason, now):
             return None
         if check.played is not None:
-            participants = set(store.versions_in_match(connection, check.played.match))
-            if len(participants) == self.ladder.play.seats:
+            has_full_table = len(store.versions_in_match(connection, check.played.match)) == self.ladder.play.seats
+            if has_full_table:  # else a bot played several times at it, and its results can't be stored
                 store.save_match(connection, check.played, now)
         store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
         row = store.get_version_by_id(connection, version)
@@ -241,7 +244,7 @@ class LadderRunner:
         store.release_ended(connection)
 
     def _check_clock(self) -> Iterator[runner_events.RunnerUpdate]:
-        """Yield an event when this machine's clock has fallen behind the newest time in the database."""
+        """Yield an event when the clock has fallen behind its latest time, or the database's when the runner began."""
         lag_s = self._latest_time - self.ladder.clock()
         if lag_s > tasks.MAX_CLOCK_SKEW_S and not self._clock_is_behind:
             yield runner_events.ClockBehind(lag_s)
@@ -259,7 +262,7 @@ class LadderRunner:
         self._excluded = excluded
 
     def _update_standings(self, is_last: bool = False) -> Iterator[runner_events.RunnerUpdate]:
-        """Extend finals and compute the standings, if it is time or `is_last`; yield an event for new games."""
+        """Extend finals and compute the standings, if it is time or `is_last`; yield an event if the games changed."""
         start = time.monotonic()
         if not is_last and start < self._next_update:
             return
@@ -272,7 +275,7 @@ class LadderRunner:
             yield runner_events.StandingsUpdated(games, duration_s)
 
     def _check_settings(self) -> Iterator[runner_events.RunnerUpdate]:
-        """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
+        """Yield a warning when ladder.toml has a new problem; the runner continues with the previous content."""
         now = time.monotonic()
         if now < self._next_settings:
             return

@@ -30,7 +30,7 @@ class CheckFinished:
 
 @dataclass(frozen=True, slots=True)
 class VersionAutoDisabled:
-    """A version was disabled automatically after repeated failures."""
+    """A version was disabled automatically after repeated forfeits."""
 
     version_ref: str
     reason: str
@@ -38,7 +38,10 @@ class VersionAutoDisabled:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """An attempt at a match or check failed because of the host; the attempt is repeated unless `abandoned`."""
+    """An attempt at a match or check gave no result: the host failed, or a check took too long.
+
+    It is repeated unless `abandoned`. id: of the match, or with `is_check` of the version.
+    """
 
     id: int
     is_check: bool
@@ -77,14 +80,14 @@ class DependencyRestored:
 
 @dataclass(frozen=True, slots=True)
 class ClockBehind:
-    """This machine's clock is behind the newest time in the database: it was set back, or another clock is ahead."""
+    """This machine's clock was set back, or was behind the newest time in the database when the runner started."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsUnreadable:
-    """ladder.toml can't be read; its previous contents stay in force."""
+    """ladder.toml can't be read or isn't valid; its previous contents stay in force."""
 
     reason: str
 

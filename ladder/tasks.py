@@ -47,7 +47,8 @@ def _classify_failure(task: Task, problem: BaseException) -> tuple[store.Attempt
 class TaskSource:
     """The source of a runner's tasks, which `arena.workers.drive_jobs` takes.
 
-    runner: its id. width: returns how many tasks run at a time. matches: the maximum to start, None for no limit.
+    runner: its id. width: returns how many tasks run at a time. matches: the maximum to start, without failed attempts;
+    None for no limit.
     """
 
     def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
@@ -68,7 +69,7 @@ class TaskSource:
 
     @property
     def more(self) -> bool:
-        """Return whether `take` may still return a task."""
+        """Return whether new tasks may still start."""
         return not self.stopping
 
     @property
@@ -96,9 +97,9 @@ class TaskSource:
         if self.stopping or time.monotonic() < self._not_before:
             return None
         if self._prefers_check():
-            task = self._claim_check() or self._claim_match()
+            task = self._claim_check() or self._claim_match_or_review()
         else:
-            task = self._claim_match() or self._claim_check()
+            task = self._claim_match_or_review() or self._claim_check()
         self._empty = task is None
         if task is None:
             self._not_before = time.monotonic() + _POLL_S
@@ -113,11 +114,10 @@ class TaskSource:
         return checks < max(1, width // 2) and (width > 1 or self._next == "check")
 
     def failed(self, task: Task, problem: BaseException) -> bool:
-        """Release a failed task; return whether it is abandoned. A rejection by a worker doesn't count as an attempt.
+        """Release a failed task; return whether it is abandoned, as a review is at once.
 
-        `news` yields an event for it, unless the task isn't leased to this runner any more. A review isn't repeated. A
-        match whose worker lacked archives is the next task, with these. Raises DatabaseError if the database can't be
-        reached.
+        A match whose worker lacked archives is the next task, with these. `news` yields an event for an attempt that
+        counts, and for a worker's rejection. Raises DatabaseError if the database can't be reached.
         """
         self._running.pop(task, None)
         self._empty = False
@@ -185,15 +185,15 @@ class TaskSource:
 
     # --- matches
 
-    def _claim_match(self) -> Task | None:
-        """Lease the next match in the queue, else a review, else a match of a new round; None if nothing is to play."""
+    def _claim_match_or_review(self) -> Task | None:
+        """Lease the next match in the queue, else a review, else a match of a new round; None without any."""
         task = None if self.exhausted else self._ladder.database.write(self._lease_match_or_review)
         if task is not None and task.is_match and self._matches_left is not None:
             self._matches_left -= 1
         return task
 
     def _lease_match_or_review(self, connection: Connection) -> Task | None:
-        """Do `_claim_match` in a transaction."""
+        """Do `_claim_match_or_review` in a transaction."""
         plays_rated = self.rated and not store.is_frozen(connection)
         task = self._lease_match(connection, plays_rated)
         if task is None and self.rated and time.monotonic() >= self._next_review:
@@ -203,7 +203,7 @@ class TaskSource:
         return task
 
     def _lease_match(self, connection: Connection, plays_rated: bool) -> Task | None:
-        """Lease the next match in the queue, None if it is empty. plays_rated: whether rated matches may start."""
+        """Lease the next match that may start; None without one. plays_rated: whether rated matches may start."""
         held_matches = [task.id for task in (*self._running, *self._retries) if not task.is_check]
         kinds = (store.CHALLENGE, store.FINAL, store.RATED) if plays_rated else (store.CHALLENGE, store.FINAL)
         match = store.claim_match(connection, self._runner, held_matches, self._ladder.clock(), kinds)
@@ -225,7 +225,9 @@ class TaskSource:
             return None
         self._next_review = time.monotonic() + REVIEW_INTERVAL_S
         version, match = claimed_game
-        return Task(match, ReviewJob(version.id, version.version_ref, store.find_record(connection, match) or ""))
+        record = store.find_record(connection, match)
+        assert record is not None, "only matches with a record are reviewed"
+        return Task(match, ReviewJob(version.id, version.version_ref, record))
 
     def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         """Return the bots of a match that have one of these digests, with their archives."""

@@ -20,7 +20,7 @@ _POLL_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LadderUpgrade:
-    """An upgrade of a ladder's database from a revision to another one. backup: None if none was necessary or made."""
+    """An upgrade of a ladder's database between two revisions. backup: None if there was nothing to do, or dry_run."""
 
     before: str
     after: str
@@ -66,12 +66,15 @@ def upgrade_ladder(
 
 
 def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
-    """Raise LadderError if another process uses the ladder. It waits `silent_s` for heartbeats from other machines."""
+    """Raise LadderError if another process uses the ladder.
+
+    Processes of other machines that may be alive get `silent_s` for a heartbeat.
+    """
     first_heartbeats: dict[str, int] = {}  # that this process has read, by runner
     deadline = time.monotonic() + silent_s
     while True:
         runners, connections = database.read_with_retry(
-            lambda connection: _list_users(connection, database.application)
+            lambda connection: _list_processes(connection, database.application)
         )
         is_first_look = not first_heartbeats
         first_heartbeats = {runner.id: runner.heartbeat for runner in runners} | first_heartbeats
@@ -92,7 +95,7 @@ def _require_alone(database: store.Database, report: Callable[[str], object], si
         time.sleep(_POLL_S)
 
 
-def _list_users(connection: Connection, application: str) -> tuple[list[store.RunnerRecord], list[str]]:
+def _list_processes(connection: Connection, application: str) -> tuple[list[store.RunnerRecord], list[str]]:
     """Return the runners and table servers that may be alive, and other connections of arena's commands, as texts.
 
     application: PostgreSQL's name of the connections of this process.

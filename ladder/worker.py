@@ -48,7 +48,7 @@ _MIN_MOVE_S = 2.0  # the least time limit for a request, since other matches run
 _LEAVE_S = 3.0  # for exiting at the end of input
 _ENOUGH_S = 10.0  # total time of one process's answers, after which no further game begins
 _MAX_LOG_BYTES = 128 << 10  # kept of a build's log, at each end
-_OF_FILES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR)  # errors of a bot's files, not of the host
+_BOT_FILE_ERRNOS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR)  # not of the host
 _MAX_LAST_LINES = 8  # shown of standard error
 
 
@@ -197,7 +197,7 @@ class _VersionCheck:
                     else:
                         self.add_step(step)
             except (ValueError, RecursionError, OSError) as error:  # unusual files and names that earlier steps accept
-                if isinstance(error, OSError) and error.errno not in _OF_FILES:
+                if isinstance(error, OSError) and error.errno not in _BOT_FILE_ERRNOS:
                     raise
                 text = f"the bot's files can't be read: {getattr(error, 'strerror', None) or repr(error)}"
                 advice = "give the files short names with ordinary characters"
