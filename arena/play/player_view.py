@@ -263,16 +263,16 @@ class PlayerView:
     def parse_statements(self, text: str) -> list[Message]:
         """Parse a statement: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", anything else is a text.
 
-        Return [] if the rules don't allow the statement.
+        Names may have blanks. Return [] if the rules don't allow the statement.
         """
         verb, *arguments = text.lower().split() or [""]
         roles, opponents = self.game.rules.get("deck", ()), self._find_opponents()
-        match arguments:
-            case [role] if verb in ("hold", "lack") and role in roles:
+        match verb, arguments:
+            case "hold" | "lack", [role] if role in roles:
                 statement: Message = {"says": verb, "role": role}
-            case [name] if verb in ("attack", "spare") and name in opponents:
+            case "attack" | "spare", words if (name := " ".join(words)) in opponents:
                 statement = {"says": verb, "target": opponents[name].seat}
-            case [name, role] if verb == "doubt" and role in roles and name in opponents:
+            case "doubt", [*words, role] if role in roles and (name := " ".join(words)) in opponents:
                 statement = {"says": verb, "role": role, "target": opponents[name].seat}
             case _:
                 free_text = clean_text(text) if self.talk == "text" else ""

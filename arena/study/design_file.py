@@ -60,7 +60,7 @@ def read_study_file(file: Path) -> StudyFile:
             "players": [_absolute(argument, folder) for argument in study.players],
             "anchors": [_absolute(argument, folder) for argument in study.anchors],
             "conditions": conditions,
-            "budget": study.budget and str(folder / study.budget),
+            "budget": study.budget and _absolute_path(study.budget, folder),
         }
     )
 
@@ -84,10 +84,14 @@ def _parse_study_file(file: Path) -> StudyFile:
 def _absolute_rules(name_or_path: str, folder: Path) -> str:
     """Return rules with an absolute path unless they are a preset, by the distinction of `arena.run.load_ruleset`."""
     is_file = name_or_path.endswith(".toml") or "/" in name_or_path
-    return str(folder / name_or_path) if is_file else name_or_path
+    return _absolute_path(name_or_path, folder) if is_file else name_or_path
+
+
+def _absolute_path(path: str, folder: Path) -> str:
+    return str(folder / os.path.expanduser(path))
 
 
 def _absolute(argument: str, folder: Path) -> str:
     """Return a bot's argument, `BOT` or `name=BOT`, with an absolute path unless it is a sample."""
     name, sign, path = argument.rpartition("=")
-    return argument if path.startswith("sample:") else f"{name}{sign}{folder / os.path.expanduser(path)}"
+    return argument if path.startswith("sample:") else f"{name}{sign}{_absolute_path(path, folder)}"

@@ -90,6 +90,15 @@ def test_a_record_of_another_run_is_no_game_of_a_study(tmp_path: Path) -> None:
         read_study(tmp_path)
 
 
+def test_each_path_of_a_study_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    file = tmp_path / "study.toml"
+    file.write_text('budget = "~/budget.toml"\n' + MIXED.replace('rules = "coup"', 'rules = "~/my.toml"'))
+    study = read_study_file(file)
+    assert study.budget == str(tmp_path / "home/budget.toml")
+    assert study.conditions["quiet"].rules == str(tmp_path / "home/my.toml")
+
+
 def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
     config = make(tmp_path, ANCHORS)
     for deal in range(config.plan().rounds):

@@ -301,6 +301,13 @@ def test_a_person_enters_statements_or_a_text(typed: str, said: dict[str, Any] |
     assert at_an_open_table("off").answer(0, typed) == sight.answer(0) == reply
 
 
+@pytest.mark.parametrize("typed", ["doubt Ada  Lovelace duke", "doubt b duke"])
+def test_a_statement_names_a_player_by_a_label_with_blanks(typed: str) -> None:
+    sight = at_an_open_table("statements")
+    sight.labels = {"B": "Ada Lovelace"}
+    assert sight.parse_statements(typed) == [{"says": "doubt", "role": "duke", "target": 1}]
+
+
 def test_each_of_ten_actions_has_one_key() -> None:
     """Typing 10 would begin with 1. Source: treason, whose turn has ten actions with 7 to 9 coins."""
     rules = PRESETS["treason"]
