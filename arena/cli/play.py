@@ -459,7 +459,7 @@ def play_in_browser(
 
     with _open_port(port) as listener:
         pages = _list_pages(table.settings.rules)
-        tables.serve_local_table(listener, pages, records.render_replay, make_table, _announce_table)
+        tables.LocalServer(listener, pages, records.render_replay, make_table, _announce_table).run()
     if records.games:
         print_note(describe_records(table.folder, "all cards", records.games, len(names) - 1))
     else:

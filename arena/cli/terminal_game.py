@@ -190,7 +190,7 @@ class InteractiveGame:
         """Answer a message to the person's seat: by the view alone where it can, else by asking the person."""
         answer = self._view.receive(message)
         if answer is not None:
-            self._match.answer(answer)
+            self._match.answer_request(answer)
         elif message["type"] == "game_start":
             self._is_playing = True
             self._screen.say()
@@ -276,7 +276,7 @@ class InteractiveGame:
                 return
             move_index = option.choices[0][0] if len(option.choices) == 1 else self._prompt_target(option)
             if move_index is not None:
-                self._match.answer(self._view.answer(move_index, self._statements))
+                self._match.answer_request(self._view.answer(move_index, self._statements))
                 self._statements = []
                 return
 
@@ -360,7 +360,8 @@ class InteractiveGame:
         return token in ("y", "q", "eof")
 
     def _leave(self) -> None:
-        self._match.leave()  # each time: an interrupt may have come before an earlier leave was complete
+        # Each time: an interrupt may have come before an earlier leave was complete.
+        self._match.leave(self._match.person)
         if not self._has_left:
             self._has_left = True
             self._screen.say()

@@ -12,7 +12,7 @@ from arena.tables.chat import (
     require_line_length,
 )
 from arena.tables.live_match import MatchSetup, ProcessLogs
-from arena.tables.local_server import serve_local_table
+from arena.tables.local_server import LocalServer
 from arena.tables.slots import OutboundBuffer, Slot, SlotChange, Superseded, TableClient, TableClosed, TableSettings
 from arena.tables.table import LiveTable, TableCallbacks
 from arena.tables.websocket import (

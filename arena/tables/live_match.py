@@ -9,7 +9,7 @@ A remote seat, of a person or a remote program, is a box that forwards its lines
 thread. The referee judges them as a bot's. Leaving ends the box, as an exit does. Threads of a match with one person:
 
     caller: next()            <- queue -- referee: WaitingFor, GameEnded, MatchEnd; box: LineReceived
-    caller: answer(), leave() --- pipe -> box -> referee
+    caller: answer_request(), leave() --- pipe -> box -> referee
     caller: resume()          -- queue -> referee: the next game
 
 A folder for one match has a run's form: records/ with the record, logs/ with the bots' standard error."""
@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
+from typing import Self
 
 from arena import referee
 from arena.coup import Event, State
@@ -180,7 +181,7 @@ class LiveMatch(referee.MatchObserver):
     ) -> None:
         self.spec = spec
         self.games: list[referee.GameRecord] = []
-        self.logs: ProcessLogs = ()
+        self.logs: ProcessLogs = ()  # until the match has ended
         self._notify = notify
         self._viewers = viewers
         self._launch = launch
@@ -322,17 +323,16 @@ class LiveMatch(referee.MatchObserver):
         self._notify(LineReceived(bot, line))
 
 
-class InteractiveMatch:
+class InteractiveMatch(LiveMatch):
     """A match with a person as bot number `person`; `launch` starts the others. A context manager that closes it."""
 
     def __init__(self, spec: referee.MatchSpec, person: int, launch: Callable[[int], Box]) -> None:
-        self.spec = spec
         self.person = person
         self._events: SimpleQueue[MatchEvent] = SimpleQueue()
         self._match_end: MatchEnd | None = None
-        self._match = LiveMatch(spec, (person,), launch, self._put_event)
+        super().__init__(spec, (person,), launch, self._put_event)
 
-    def __enter__(self) -> "InteractiveMatch":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -340,24 +340,9 @@ class InteractiveMatch:
     ) -> None:
         """Close the match; after KeyboardInterrupt, without waiting."""
         if isinstance(error, KeyboardInterrupt):
-            self._match.abandon()
+            self.abandon()
         else:
             self.close()
-
-    @property
-    def games(self) -> list[referee.GameRecord]:
-        """Return the games that are finished so far."""
-        return self._match.games
-
-    @property
-    def logs(self) -> ProcessLogs:
-        """Return the bots' standard error as (bot, process, bytes); () until the match has ended."""
-        return self._match.logs
-
-    @property
-    def record(self) -> referee.Record:
-        """Return the record of all games played to the end so far."""
-        return self._match.record
 
     def next(self, timeout_s: float | None = None) -> MatchEvent | None:
         """Return the next event; None if none comes within `timeout_s`. After MatchEnd, always return MatchEnd."""
@@ -368,25 +353,9 @@ class InteractiveMatch:
         except Empty:
             return None
 
-    def answer(self, message: Message) -> None:
+    def answer_request(self, message: Message) -> None:
         """Answer the open request or the hello."""
-        self._match.answer(self.person, json.dumps(message).encode() + b"\n")
-
-    def resume(self) -> None:
-        """Start the next game."""
-        self._match.resume()
-
-    def leave(self) -> None:
-        """Forfeit the current game; the others finish it, and then the match is over."""
-        self._match.leave(self.person)
-
-    def give_up(self) -> None:
-        """End the match at its next step, without the game that is being played."""
-        self._match.give_up()
-
-    def close(self) -> None:
-        """End the match at its next step, and wait for it; KeyboardInterrupt ends the wait and the bots."""
-        self._match.close()
+        self.answer(self.person, json.dumps(message).encode() + b"\n")
 
     def _put_event(self, event: MatchEvent) -> None:
         if isinstance(event, MatchEnd):

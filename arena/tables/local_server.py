@@ -39,25 +39,14 @@ _USED_LINK_PAGE = html_page(
 )
 
 
-def serve_local_table(
-    listening: socket.socket,
-    pages: Mapping[str, Callable[[], str]],
-    make_replay: Callable[[bool], str | None],
-    make_table: Callable[[str], LiveTable],
-    on_listening: Callable[[str], object],
-) -> None:
-    """Serve `pages` and their table until SIGINT, SIGTERM, or the person has left a match that is over.
+class LocalServer:
+    """The server of one table and its `pages`. The link's token works once and sets the cookie.
 
-    `pages` makes the HTML of each path when a browser asks for it. `make_table(secret)` creates the table, in the event
-    loop; the secret is that of the person's slot. `on_listening(address)` is called once the server listens.
-    `make_replay(review)` returns the HTML page of the last match, with a review of the person's games if `review` is
-    true; None without a match.
+    `pages` makes the HTML of each path when a browser asks for it. `make_replay(review)` returns the HTML page of the
+    last match, with a review of the person's games if `review` is true; None without a match. `make_table(secret)`
+    creates the table, in the event loop; the secret is that of the person's slot. `on_listening(address)` is called
+    once the server listens.
     """
-    _LocalServer(listening, pages, make_replay, make_table, on_listening).run()
-
-
-class _LocalServer:
-    """The server of one table; see `serve_local_table`. The link's token works once and sets the cookie."""
 
     def __init__(
         self,
@@ -76,7 +65,7 @@ class _LocalServer:
         self._table: LiveTable | None = None  # from the start of the event loop on
 
     def run(self) -> None:
-        """Serve until a signal or the end of the table."""
+        """Serve until SIGINT, SIGTERM, or the person has left a match that is over."""
         app = Starlette(
             routes=[
                 *(Route(path, self._show_page) for path in self._pages),

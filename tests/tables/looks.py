@@ -61,7 +61,7 @@ def questions(rules: str) -> dict[str, dict[str, Any]]:
             if len(json.dumps(ask)) > len(json.dumps(found.get(ask["kind"], {"game": {"ask": 0}})["game"]["ask"])):
                 found[ask["kind"]] = frame
             choice = dice.choice(dice.choice(ask["options"])["choices"])[0]
-            frames = json.loads(table.take({"answer": {"id": ask["id"], "choice": choice}}))
+            frames = json.loads(table.handle_request({"answer": {"id": ask["id"], "choice": choice}}))
     return found
 
 

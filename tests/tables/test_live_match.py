@@ -85,7 +85,7 @@ class Table:
             return
         answer = self.sight.receive(happening.message)
         if answer is not None:
-            self.sitting.answer(answer)
+            self.sitting.answer_request(answer)
         if happening.message["type"] == "request":
             sight = self.sight
             self.screens.append(
@@ -100,9 +100,9 @@ class Table:
             )
             choice = choose(sight)
             if choice is None:
-                self.sitting.leave()
+                self.sitting.leave(self.sitting.person)
             else:
-                self.sitting.answer(sight.answer(choice))
+                self.sitting.answer_request(sight.answer(choice))
 
 
 def at_random(seed: int) -> Chooses:
@@ -353,7 +353,7 @@ def test_leaving_can_be_completed_after_an_interrupt_at_any_line(line: int) -> N
             try:
                 super().take(happening, choose)
             except KeyboardInterrupt:
-                self.sitting.leave()
+                self.sitting.leave(self.sitting.person)
             finally:
                 sys.settrace(None)
 
