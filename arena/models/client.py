@@ -354,10 +354,7 @@ class ModelClient:
         return _Failure(f"HTTP {code}: {escape_control(text)[:_MAX_REASON]}", is_final=True)
 
     def _read_answer(self, reply: dict[str, Any]) -> Answer:
-        """Return the answer in a provider's reply, without keys. An unusable one has the problem in words.
-
-        Raises KeyError if the reply has no choices.
-        """
+        """Return the answer in a reply that has choices, without keys. An unusable one has the problem in words."""
         choice = reply["choices"][0] if isinstance(reply["choices"], list) else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):

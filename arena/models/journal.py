@@ -69,13 +69,14 @@ class Journal:
         self._replays: dict[tuple[CallKey, str], Line] = {}
         self._journal: IO[str] | None = None
         self._reservations: IO[str] | None = None
-        if folder is not None and not is_read_only:
+        if folder is None:
+            return
+        if not is_read_only:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name in (_RESERVATIONS, _JOURNAL):
                 _cut_off_incomplete_line(folder / name)
-        if folder is not None:
-            self._read(folder, is_open)
-        if folder is not None and not is_read_only:
+        self._read(folder, is_open)
+        if not is_read_only:
             self._journal = _open_to_append(folder / _JOURNAL)
             self._reservations = _open_to_append(folder / _RESERVATIONS)
 
@@ -107,7 +108,7 @@ class Journal:
     def add(self, line: Line, system: str) -> None:
         """Add the line of a call that has ended; `used` of the line replaces what was reserved.
 
-        system: its prompt, which is stored once, in a file of its own. Raises OSError.
+        system: its prompt, which is stored once, in a file of its own, that `system` of the line names. Raises OSError.
         """
         if self._folder is not None:
             line["system"] = sha256(system.encode()).hexdigest()[:16]

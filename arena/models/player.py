@@ -102,17 +102,18 @@ class ModelSeat:
 
     def _ask_twice(self, peer: ScriptPeer, messages: list[dict[str, str]]) -> _Choice:
         """Return the choice in the answer to these messages; of a useless one, in that of a second call."""
-        choice = self._ask(peer, messages, 1, 1)
+        choice = self._ask(peer, messages, new_messages=1, attempt=1)
         if choice.move is not None or choice.reason in _FINAL:
             return choice
         text = f"Your answer can't be used: {choice.reason}. Answer again, in the form above."
         correction = [{"role": "assistant", "content": choice.answer}, {"role": "user", "content": text}]
-        return self._ask(peer, [*messages, *correction], 2, 2)
+        return self._ask(peer, [*messages, *correction], new_messages=2, attempt=2)
 
     def _ask(self, peer: ScriptPeer, messages: list[dict[str, str]], new_messages: int, attempt: int) -> _Choice:
         """Make a call, and wait until it ends or the box is closed; return the choice in its answer.
 
-        Raises CallsStoppedError if the client stops, CancelledError if it cancels the call.
+        new_messages: as of `Call`. attempt: 1 or 2. Raises CallsStoppedError if the client stops, CancelledError if it
+        cancels the call.
         """
         game, names = self._view.game, self._view.names
         fields = {"turn": game.turn, "seat": game.seat, "kind": game.kind}
@@ -208,16 +209,24 @@ class ModelSeat:
             text = clean_text(self._client.redact(str(fields.get("text") or "")))
             return {"says": kind, "text": text} if self._rules["talk"] == "text" and text else None
         role, seats = fields.get("role"), {player.handle: player.seat for player in game.opponents}
-        role_fields = {"role": role} if isinstance(role, str) and role in game.rules["deck"] else None
-        target = seats.get(str(fields.get("player")))
-        target_fields = None if target is None else {"target": target}
-        if kind in ("hold", "lack"):
-            return role_fields and {"says": kind, **role_fields}
-        if kind in ("attack", "spare"):
-            return target_fields and {"says": kind, **target_fields}
-        if kind == "doubt" and role_fields and target_fields:
-            return {"says": kind, **role_fields, **target_fields}
-        return None
+        values = {
+            "role": role if isinstance(role, str) and role in game.rules["deck"] else None,
+            "target": seats.get(str(fields.get("player"))),
+        }
+        needed = _STATEMENT_FIELDS.get(str(kind))
+        if needed is None or any(values[name] is None for name in needed):
+            return None
+        return {"says": kind, **{name: values[name] for name in needed}}
+
+
+# What a statement without a text has.
+_STATEMENT_FIELDS = {
+    "hold": ("role",),
+    "lack": ("role",),
+    "attack": ("target",),
+    "spare": ("target",),
+    "doubt": ("role", "target"),
+}
 
 
 def _describe_choice(choice: _Choice, attempt: int, legal: Sequence[Message], names: Sequence[str]) -> str:

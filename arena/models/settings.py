@@ -65,7 +65,7 @@ class ModelSettings(_Table):
 
     @model_validator(mode="after")
     def _require_possible_fields(self) -> "ModelSettings":
-        """Raise ValueError unless the endpoint is an address without secrets and all fields can be sent as JSON."""
+        """Raise ValueError unless the endpoint is an address without secrets, and the fields can be sent together."""
         _require_endpoint(self.endpoint)
         if self.key_env and self.key_file:
             raise ValueError("set one of key_env and key_file")

@@ -37,7 +37,8 @@ _LETTERS = {
 class MoveOption:
     """One line of the menu. `choices`: (index of a legal move, its target's seat or None).
 
-    `bluff`: whether the move claims a role that the player doesn't hold.
+    `letter`: "" if none is left. `bluff`: whether the move claims a role that the player lacks, or denies one that it
+    has.
     """
 
     number: str

@@ -27,9 +27,9 @@ def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
         is_own = player.seat == game.seat
         mark = ">" if player.seat == game.actor and player.alive else " "
         text = f"{mark} {name.ljust(name_width)}  {_describe_holdings(player, game.cards if is_own else None)}"
-        claims = (
-            f"   claimed {_describe_claims(player.claims)}" if not is_own and player.alive and player.claims else ""
-        )
+        claims = ""
+        if player.claims and player.alive and not is_own:
+            claims = f"   claimed {_describe_claims(player.claims)}"
         rows.append(TableRow(text + claims if len(text + claims) <= columns else text, is_own))
     if game.rules.get("reformation"):
         rows.append(TableRow(f"  {'reserve'.ljust(name_width)}  {game.state.get('reserve', 0)}"))

@@ -47,7 +47,7 @@ def open_table(settings: str, beat: Beat = lambda line: None) -> str:
 def answer(message: str, beat: Beat = lambda line: None) -> str:
     """Carry out a message of the table's page if it is possible now."""
     _tables[0].beat = beat
-    return _tables[0].take(json.loads(message))
+    return _tables[0].handle_request(json.loads(message))
 
 
 def replay() -> str:
@@ -131,7 +131,7 @@ class PersonTable(MatchObserver):
         self._match = run_match(self._spec, players, waits_for=(person,), watch=self)
         return self._play_on(None)
 
-    def take(self, message: dict[str, Any]) -> str:
+    def handle_request(self, message: dict[str, Any]) -> str:
         """Carry out a message of the page if it is possible now; return a list of frames, or of a hint."""
         match message:
             case {"answer": dict(page_answer)} if (answer := self._view.read_answer(page_answer)) is not None:
@@ -148,7 +148,10 @@ class PersonTable(MatchObserver):
         return "[]"
 
     def _play_on(self, reply: dict[str, Any] | None) -> str:
-        """Play until the person is asked or the game has ended; return the frames. Without a reply, it is forfeited."""
+        """Play until the person is asked or the game has ended; return the frames.
+
+        reply: None starts the match; later it forfeits the game.
+        """
         self._view.request = {}
         try:
             self._match.send(reply)

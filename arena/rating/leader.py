@@ -19,7 +19,7 @@ from arena.rating.ratings import Fit
 def estimate_lead(fit: Fit, bot: int, opponent: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
     win_rates = fit.win_rates
-    indices = {bot: index for index, bot in enumerate(win_rates.bots.tolist())}
+    indices = {rated_bot: index for index, rated_bot in enumerate(win_rates.bots.tolist())}
     if bot not in indices or opponent not in indices:
         return None
     index, opponent_index = indices[bot], indices[opponent]

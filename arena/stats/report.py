@@ -420,14 +420,9 @@ def _compare_rates(accumulator: StatsAccumulator, bot: Profile, other: Profile) 
 
     Raises ValueError if `accumulator` is for other bots.
     """
-    measured, other_measured = (
-        {
-            (section, name): MeasuredRate(rate, accumulator.bots[profile.bot].tallies[section, name])
-            for section, name, rate in rates_of(profile)
-        }
-        for profile in (bot, other)
-    )
-    pairs = {key: (measured[key], other_measured[key]) for key in measured if key in other_measured}
+    measured, other_measured = _list_measured_rates(accumulator, bot), _list_measured_rates(accumulator, other)
+    pairs = {key: (rate, other_measured[key]) for key, rate in measured.items() if key in other_measured}
+    # Rates of a single match have no interval, so none of them differs clearly.
     comparisons = sum(min(rate.proportion.matches for rate in pair) > 1 for pair in pairs.values())
     joint_counts = accumulator.joint_counts(bot.bot, other.bot)
     differences: dict[str, dict[str, RateDifference]] = {}
@@ -435,6 +430,12 @@ def _compare_rates(accumulator: StatsAccumulator, bot: Profile, other: Profile) 
         difference = difference_of(*pair, joint_counts.get((section, name)), max(1, comparisons))
         differences.setdefault(section, {})[name] = difference
     return differences
+
+
+def _list_measured_rates(accumulator: StatsAccumulator, bot: Profile) -> dict[tuple[str, str], MeasuredRate]:
+    """Return each rate of a bot with its proportion, by (section, name)."""
+    tallies = accumulator.bots[bot.bot].tallies
+    return {(section, name): MeasuredRate(rate, tallies[section, name]) for section, name, rate in rates_of(bot)}
 
 
 LARGEST_NOTE = (

@@ -150,8 +150,9 @@ class StudyConfig(RunConfig):
 def make_study_config(
     study: "StudyFile", bots: tuple[Bot, ...], settings: MatchSettings, sandbox: SandboxChoice, key: bytes
 ) -> StudyConfig:
-    """Return the config of a study. Raises BotError if there is no such plan, RulesetError for unknown rules.
+    """Return the config of a study.
 
+    Raises BotError for an unknown player, or if rules or numbers allow no plan, RulesetError for unknown rules.
     bots: those of `bot_arguments`, in the same order. key: decides all deals, 32 bytes.
     """
     players = len(study.players)

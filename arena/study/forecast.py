@@ -142,20 +142,25 @@ def _forecast_models(
     games = Counter(
         (config.place_of(table.match).condition.name, bot) for table in config.plan().tables for bot in table.bots
     )
+    pilot_conditions = pilot.conditions if pilot else []
     forecasts = []
     for condition in config.conditions:
-        pilot_conditions = [condition.name, *(pilot.conditions if pilot else ())]
         for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
-            if config.bots[bot].is_model:
-                settings = read_settings(config.bots[bot])
-                measured = [
-                    name for name in pilot_conditions if "tokens_game" in pilot_measures.get((player, name), {})
-                ]
-                source = measured[0] if measured else None
-                pilot_values = {} if source is None else pilot_measures[player, source]
-                use = _forecast_use(player, condition.name, settings, games[condition.name, bot], pilot_values, budget)
-                forecasts.append((replace(use, pilot_condition=source), settings))
+            if not config.bots[bot].is_model:
+                continue
+            settings = read_settings(config.bots[bot])
+            source = _find_pilot_condition(player, (condition.name, *pilot_conditions), pilot_measures)
+            pilot_values = {} if source is None else pilot_measures[player, source]
+            use = _forecast_use(player, condition.name, settings, games[condition.name, bot], pilot_values, budget)
+            forecasts.append((replace(use, pilot_condition=source), settings))
     return forecasts
+
+
+def _find_pilot_condition(
+    player: str, conditions: Sequence[str], pilot_measures: Mapping[tuple[str, str], Mapping[str, float]]
+) -> str | None:
+    """Return the first of these conditions in which a pilot measured a player's tokens, None without one."""
+    return next((name for name in conditions if "tokens_game" in pilot_measures.get((player, name), {})), None)
 
 
 def _limit_hours(models: Sequence[tuple[Use, ModelSettings]], budget: Budget) -> list[float]:
@@ -202,10 +207,12 @@ def _forecast_differences(
     for measure in measures.COMPARED_MEASURES:
         comparisons = len(list(measures.pair_keys(measure, config.players, conditions)))
         spread = _measure_spread(measure, config.players, pilot_cases, pilot.conditions) if pilot else 0.0
-        if is_assumed := not spread and measure == "win_rate":
+        is_assumed = not spread and measure == "win_rate"
+        if is_assumed:
             spread = measures.PAIR_VARIANCE / config.games_of_deal()
         if spread and comparisons:
-            alone, corrected = (measures.smallest_difference(deals, spread, number) for number in (1, comparisons))
+            alone = measures.smallest_difference(deals, spread)
+            corrected = measures.smallest_difference(deals, spread, comparisons)
             yield ShownDifference(measure, alone, corrected, comparisons, is_assumed)
 
 

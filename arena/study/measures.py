@@ -229,10 +229,11 @@ def _measure_cases(key: Key, cases: Iterable[Sequence[float]]) -> Measured:
     assert value is not None
     low = high = None
     if rate.matches > 1:
-        errors = student_t_quantile(rate.matches - 1)
-        half_width = errors * sqrt(rate.variance)
-        is_share = MEASURES[key.measure].is_share
-        low, high = rate.within(errors, _MIN_ERRORS) if is_share else (value - half_width, value + half_width)
+        quantile = student_t_quantile(rate.matches - 1)
+        half_width = quantile * sqrt(rate.variance)
+        low, high = value - half_width, value + half_width
+        if MEASURES[key.measure].is_share:
+            low, high = rate.within(quantile, _MIN_ERRORS)
     return Measured(*key, rate.count, rate.total, rate.matches, value, low, high)
 
 

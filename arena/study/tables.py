@@ -160,11 +160,11 @@ class GameTables:
     match: int
     worth: dict[str, float]
     placement: dict[str, float]
-    decisions: list[Decision]
-    claims: list[Claim]
-    challenges: list[Challenge]
-    statements: list[Statement]
-    calls: dict[int, list[Line]]
+    decisions: list[Decision] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    challenges: list[Challenge] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    calls: dict[int, list[Line]] = field(default_factory=dict)
 
 
 def read_game(config: StudyConfig, record: Record, calls: Sequence[Line]) -> GameTables:
@@ -216,8 +216,7 @@ class _GameReader:
             self.header.match,
             {player: worth.get(seat, 0.0) for seat, player in enumerate(self.players)},
             _compute_placements(self.game, self.players),
-            [], [], [], [], {},
-        )  # fmt: skip
+        )
 
     def read(self) -> GameTables:
         """Replay the game, and return its rows in the order of its moves.
@@ -311,7 +310,7 @@ class _GameReader:
         legal_moves = coup.list_legal_moves(view)
         claimable = set(map(self._find_claimed_role, legal_moves))
         bluffs = {role for role in claimable if role is not None and _is_false(role, hand)}
-        outcome, _, reason = calls[-1]["done"].partition(": ") if calls else (None, "", "")
+        outcome, reason = _read_outcome(calls)
         return Decision(
             **facts,
             request=self.requests[view.seat],
@@ -321,8 +320,8 @@ class _GameReader:
             could_bluff=sorted(bluffs),
             bluff=self._find_claimed_role(move) in bluffs,
             call=calls[-1]["call"] if calls else None,
-            outcome="asked again" if outcome == "played" and len(calls) > 1 else outcome,
-            reason=reason if outcome == "default move" else "",
+            outcome=outcome,
+            reason=reason,
         )
 
     def _add_claim(self, step: _Step, row: dict[str, Any], move: coup.Move, role: str, *, is_true: bool) -> None:
@@ -391,6 +390,16 @@ class _GameReader:
 def _is_false(claimed_role: str, hand: Sequence[str]) -> bool:
     """Return whether a hand contradicts the claim of a role, or with not_ of its absence."""
     return (claimed_role.removeprefix("not_") in hand) == claimed_role.startswith("not_")
+
+
+def _read_outcome(calls: Sequence[Line]) -> tuple[str | None, str]:
+    """Return `outcome` and `reason` of the decision that these calls are for, as in `Decision`."""
+    if not calls:
+        return None, ""
+    outcome, _, reason = calls[-1]["done"].partition(": ")
+    if outcome == "default move":
+        return outcome, reason
+    return "asked again" if outcome == "played" and len(calls) > 1 else outcome, ""
 
 
 def _compute_placements(game: GameRecord, players: Sequence[str]) -> dict[str, float]:
