@@ -22,7 +22,7 @@ class Consequence(StrEnum):
 
     FREE = "free"  # the line is dropped
     LIFE = "life"  # a default move is played, and the bot loses one of its lives in the game
-    FORFEIT = "forfeit"  # the bot is out of this game, and is restarted for the next
+    FORFEIT = "forfeit"  # the bot is out of this game
 
 
 @dataclass(frozen=True, slots=True)

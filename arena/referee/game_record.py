@@ -97,7 +97,8 @@ def _is_consistent(
 ) -> bool:  # fmt: skip
     """Return whether a fault is consistent with the moves.
 
-    movers: the bot of each move. defaults: as of `find_fault_problems`. lives: of each bot after the fault.
+    movers: the bot of each move. defaults: move index -> default move. lives: of each bot after the fault.
+    retired_bots: those that have forfeited the rest of the match before this game.
     """
     consequence, bot, index = FAULTS[fault.code].consequence, fault.bot, fault.step
     if consequence is Consequence.FREE or index is None:

@@ -260,8 +260,7 @@ def make_moment(
 ) -> Message:
     """Return a message with the newest events, numbered from `first`, as a seat or a spectator (`view` None) sees them.
 
-    `known` has the cards that the seat knows for certain. The message is for people who follow a live game; bots don't
-    receive it. A seat's next line has the same events.
+    certain: what the seat knows for certain. The message is for people who follow a live game, not for bots.
     """
     seat = None if view is None else view.seat
     message: Message = {
@@ -448,13 +447,12 @@ def make_own_view(
 def make_certain_knowledge(certain: CertainCards) -> Message:
     """Return the cards that a seat knows for certain; empty fields are omitted."""
     message: Message = {}
-    if certain.players:
-        message["players"] = [
-            {"seat": player.seat}
-            | ({"has": _roles(player.has)} if player.has else {})
-            | ({"lacks": _roles(player.lacks)} if player.lacks else {})
-            for player in certain.players
-        ]
+    players: list[Message] = []
+    for player in certain.players:
+        facts = {"has": _roles(player.has), "lacks": _roles(player.lacks)}
+        players.append({"seat": player.seat, **{name: roles for name, roles in facts.items() if roles}})
+    if players:
+        message["players"] = players
     if certain.deck:
         message["deck"] = _roles(certain.deck)
     return message

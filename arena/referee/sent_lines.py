@@ -61,7 +61,7 @@ class _Reader:
         A bot whose process had ended gets no line, but the rest of the game is replayed for the next ones.
         """
         if not self.alive and self.forfeits < self.header.settings.forfeits:
-            yield self._start_process(game)
+            yield self._read_hello(game)
         seat = game.seating.index(self.bot)
         self.budget = new_player_budget(self.header.settings.lives, self.timing, self.drained)
         self.feed = wire.LineCursor(len(game.seating))
@@ -81,8 +81,8 @@ class _Reader:
         if self.alive:
             yield SentLine(game.game, wire.encode_game_over(game.game, step.after.board, self.feed.take(seat)))
 
-    def _start_process(self, game: GameRecord) -> SentLine:
-        """Start the bot's process before a game, as far as that succeeded in the match; return the hello line."""
+    def _read_hello(self, game: GameRecord) -> SentLine:
+        """Return the hello line of the process that was started before a game; the bot lives if that succeeded."""
         self.number = 0
         self.alive = not any(fault.bot == self.bot and fault.code == "start_failed" for fault in game.faults)
         return SentLine(game.game, hello(self.spec, self.bot))
@@ -129,12 +129,14 @@ class _Reader:
         if word == format_move(FORFEIT):
             self.alive, self.forfeits = False, self.forfeits + 1
             return None
-        fault_with_default = next((fault for fault in faults if fault.used is not None), None)
-        return None if fault_with_default is None or not self.alive else self._encode_error(fault_with_default)
+        for fault in faults:
+            if fault.used is not None and self.alive:
+                return self._encode_error(fault, fault.used)
+        return None
 
-    def _encode_error(self, fault: Fault) -> bytes:
-        """Return the error line about a fault for which a default move was played."""
-        used = parse_move(fault.used or "")
+    def _encode_error(self, fault: Fault, word: str) -> bytes:
+        """Return the error line about a fault. word: the default move that was played, in notation."""
+        used = parse_move(word)
         assert not isinstance(used, Forfeit), "a default move isn't a forfeit"
         got = None if fault.got is None else fault.got.encode()
         return wire.encode_error(self.number, fault.code, fault.detail, got, used, self.budget.lives)

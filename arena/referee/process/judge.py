@@ -106,7 +106,7 @@ def exit_fault(code: str, process_exit: Exit | None, limits: Limits) -> tuple[st
     """Return (code, detail) of the fault of a process that is gone, whose fault was `code` until now.
 
     process_exit: None if the process isn't known to have ended. If a limit ended it, the limit's code replaces
-    "exited". The detail is None if nothing is known.
+    "exited". Only "exited", with a known exit, and too much output have a detail; else it is None.
     """
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].exceeded(limits)

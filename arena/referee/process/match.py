@@ -66,7 +66,7 @@ def play_match(
 
     `clock` returns seconds; `waited_ns` returns this thread's total wait for a core, None for the kernel's value.
     `observer` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
-    machine failed.
+    machine failed; ValueError if only some of the bots may ponder.
     """
     match = _Match(spec, launch, clock, waited_ns, observer)
     try:
@@ -124,13 +124,13 @@ class _Match:
     ) -> None:
         self.spec = spec
         self.settings = settings = spec.settings
+        if any(timing.ponder != settings.timing.ponder for timing in spec.timings):
+            raise ValueError("all bots of a match may ponder, or none: freezing follows the match settings")
         self.launch = launch
         self.clock = clock
         self.waits = RunQueueClock()
         self.observer = observer
         self.players = [_Player(bot, settings, spec.timing(bot)) for bot in range(spec.seats)]
-        if any(timing.ponder != settings.timing.ponder for timing in spec.timings):
-            raise ValueError("all bots of a match may ponder, or none: freezing follows the match settings")
         charges_own = any(player.timing.own for player in self.players)
         self.poller = SeatPoller(
             clock, charges_own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits
@@ -274,11 +274,11 @@ class _Game:
         self.chance = chance
         self.players = [match.players[bot] for bot in recorder.seating]
         self.talk = match.settings.rules.talk is not Talk.OFF
-        self.unsaid: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
+        self.bad_says: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
         self.moment = 0  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
-        """Play the game from this state to its end, and return its record. Raises ArenaError, which voids the match."""
+        """Play the game from this state to its end; return its record. Raises SandboxError if this machine fails."""
         observer, recorder = self.match.observer, self.recorder
         self.send_starts(state)
         if observer is not None:
@@ -297,7 +297,7 @@ class _Game:
         return self.recorder.make_record(state)
 
     def send_starts(self, state: State) -> None:
-        """Give every bot a new budget, and send it the start of the game."""
+        """Give every bot a new budget, and send the start of the game to those that have a process."""
         spec, number = self.match.spec, self.recorder.game
         handles_by_bot = spec.handles
         handles = [handles_by_bot[player.bot] for player in self.players]
@@ -312,15 +312,18 @@ class _Game:
                 )
 
     def send_results(self, board: Board) -> None:
-        """Send every bot the end of the game, and record the faults that cost nothing."""
+        """Send the end of the game to the bots that have a process, and record the faults that cost nothing."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
                 player.seat.send(wire.encode_game_over(self.recorder.game, board, self.recorder.feed.take(seat)))
                 self.record_strays(player, player.seat)
-        self.recorder.faults += self.unsaid.values()
+        self.recorder.faults += self.bad_says.values()
 
     def collect_answers(self, state: State) -> list[MoveOrForfeit]:
-        """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
+        """Ask the seats of the present phase at once; return their moves in the phase's order.
+
+        A seat whose bot has no process is sent nothing, and forfeits.
+        """
         board = state.board
         self.moment = state.events
         requests = wire.PhaseRequests(board, self.recorder.game)
@@ -398,12 +401,12 @@ class _Game:
 
     def record_bad_say(self, fault: FaultVerdict, player: _Player) -> None:
         """Count an invalid say of a bot, of which the first one is recorded at the end of the game; send the error."""
-        recorded = self.unsaid.get(player.bot)
+        recorded = self.bad_says.get(player.bot)
         if recorded is None:
             got = None if fault.line is None else escape_bytes(fault.line, _GOT_SHOWN)
-            self.unsaid[player.bot] = Fault(player.bot, fault.code, got=got, detail=fault.detail)
+            self.bad_says[player.bot] = Fault(player.bot, fault.code, got=got, detail=fault.detail)
         else:
-            self.unsaid[player.bot] = replace(recorded, count=recorded.count + 1)
+            self.bad_says[player.bot] = replace(recorded, count=recorded.count + 1)
         self.match.keep_sample(player, fault, self.recorder.game, len(self.recorder.moves))
         self.send_fault(player, fault, None)
 
@@ -422,7 +425,7 @@ class _Game:
         player.seat.send(wire.encode_error(number, fault.code, fault.detail, fault.line, used, lives))
 
     def forfeit(self, player: _Player, fault: FaultVerdict) -> Forfeit:
-        """Record that a bot forfeits the game, and end its process; the next game starts a new one. Return FORFEIT."""
+        """Record that a bot forfeits the game, and end its process, if it has one. Return FORFEIT."""
         takes_last_life = FAULTS[fault.code].consequence is not Consequence.FORFEIT
         if takes_last_life:
             self.record_fault(player, fault, None)

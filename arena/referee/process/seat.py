@@ -213,7 +213,7 @@ class Seat:
     def ask(self, number: int, line: bytes) -> bool:
         """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
 
-        Return whether all of the line was written. If the seat is gone, this only clears its last answer.
+        Return False if `flush` must write the rest of the line. If the seat is gone, this only clears its last answer.
         """
         self.answer = None
         if self.gone_code is not None:
@@ -290,9 +290,9 @@ class Seat:
         self._count_stray(line)
 
     def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | _LateReply | None:
-        """Return the answer to the open line, _LATE for an answer to an expired line, None for another id.
+        """Return the line as an answer to the open one, if any; _LATE for an expired one; None for the id of another.
 
-        Keeps that id in `stale`, and forgets the id of an expired line that is answered.
+        Such an id becomes `stale`. An expired line has one late answer.
         """
         if self.waiting and self.number and (usual := usual_reply(line, self.number)):
             return usual
@@ -302,15 +302,15 @@ class Seat:
         if self.number == 0:
             return parse_hello(message)
         number = message.get("id")
-        if type(number) is int and (number != self.number or not self.waiting):
-            if number in self._late:
-                self._late.discard(number)
-                return _LATE
-            if self.waiting and not 0 < number <= self.number:
-                return UnexpectedLine("wrong_id", f"sent {number}, asked {self.number}")
-            self.stale = number
-            return None
-        return parse_reply(message)
+        if type(number) is not int or (self.waiting and number == self.number):
+            return parse_reply(message)
+        if number in self._late:
+            self._late.discard(number)
+            return _LATE
+        if self.waiting and not 0 < number <= self.number:
+            return UnexpectedLine("wrong_id", f"sent {number}, asked {self.number}")
+        self.stale = number
+        return None
 
     def _count_stray(self, line: bytes) -> None:
         """Count an unsolicited line; one too many closes the open line with a fault."""

@@ -197,21 +197,22 @@ class SeatPoller:
                 meter.freeze()
 
     def _take_reply(self, seat: Seat, meter: Meter) -> Reply:
-        """Return a seat's reply, malformed line, time-out or exit, once the seat is done.
-
-        A line that came late counts if only the referee, which slept too long, may be late.
-        """
+        """Return a seat's reply, malformed line, time-out or exit, once the seat is done."""
         answer = seat.answer
         if answer is None:
             if seat.gone_code is not None:
                 return self._exit_reply(seat, meter)
             return self._timed_out(seat, meter)
-        late_s = meter.own_s - meter.allowed_s
-        if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._late_read_seats or meter.cpu_s > meter.allowed_s):
+        if meter.own_s > meter.allowed_s and not self._may_be_in_time(seat, meter):
             return self._timed_out(seat, meter)
         if type(answer) is not ParsedReply and isinstance(answer, _WRONG):
             return MalformedLine(answer, seat.line, meter.own_s)
         return _new_tuple(ReplyReceived, (answer, seat.line, meter.own_s))
+
+    def _may_be_in_time(self, seat: Seat, meter: Meter) -> bool:
+        """Return whether an answer after its deadline may have come before: the referee slept, and read it late."""
+        was_read_late = seat in self._late_read_seats and meter.own_s - meter.allowed_s >= _OVERSLEPT_S
+        return was_read_late and meter.cpu_s <= meter.allowed_s
 
     def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
         cpu_s = meter.cpu_s * max(1.0, self._cores) if meter.marked else None
@@ -276,7 +277,7 @@ class SeatPoller:
     # -- polling
 
     def _poll_once(self, timeout_ms: int) -> bool:
-        """Poll once and read all available output; return whether there was any."""
+        """Poll once, read once from each stream with output, and write unsent input; return whether any was ready."""
         ready = self._poll.poll(timeout_ms)
         now = self._polled_at = self._clock()
         for descriptor, _ in ready:
