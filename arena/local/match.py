@@ -19,6 +19,7 @@ from arena.coup import (
     FORFEIT,
     PRESETS,
     Board,
+    Event,
     Exiled,
     Forfeit,
     KeyedRng,
@@ -203,7 +204,7 @@ class LocalPlayer:
             raise TypeError(f"{name!r} created a {type(player).__name__}, which has no method reply(message)")
         self._reply = player.reply
         self.number = 0
-        self.statements: tuple[StatementMade, ...] = ()  # with the last choice
+        self.statements: tuple[StatementMade, ...] = ()  # with the last choice, if talk is read
 
     def greet(self, message: Message) -> None:
         """Send the bot the match header. Raises WrongReplyError unless it replies with a hello."""
@@ -224,8 +225,8 @@ class LocalPlayer:
     def choice(self, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
         """Send the request with the id `number`, which the caller has set; return an index into the legal moves.
 
-        Statements of the reply are stored in `statements`, if `board` is given. Raises WrongReplyError for an invalid
-        reply, and the bot's own exceptions.
+        board: the public state, to read the reply's statements, which are then in `statements`; None to ignore them.
+        Raises WrongReplyError for an invalid reply, and the bot's own exceptions.
         """
         return self.read_choice(self._send_to_bot(message), message, legal, board)
 
@@ -293,24 +294,61 @@ def run_match(
     waits_for: Collection[int] = (),
     watch: MatchObserver | None = None,
 ) -> Generator[int, Message | None, Record]:
-    """Play all games of a match, and return its record.
+    """Play all games of a match, and return its record; without `keep_moves` as `play_match` does.
 
-    A bot of `waits_for` receives each request as a message that needs no reply; then its number is yielded, and its
-    reply must be sent: None forfeits the game. `watch` is notified of steps. Raises like `play_match`.
+    A bot whose index is in `waits_for` receives each request as a message that needs no reply; then its index is
+    yielded, and its reply must be sent: None forfeits the game. `watch` is notified of steps. Raises like `play_match`.
     """
+    recorder_class = GameRecorder if keep_moves else _ResultRecorder
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
-        recorder = GameRecorder(number, seating, first_seat(seating, last_winner))
+        recorder = recorder_class(number, seating, first_seat(seating, last_winner))
         seat_players = [players[bot] for bot in seating]
-        record = yield from _Game(spec, recorder, seat_players, keep_moves, waits_for, watch or MatchObserver()).play()
+        record = yield from _Game(spec, recorder, seat_players, waits_for, watch or MatchObserver()).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:
         player.send({"type": "match_over"})
     return Record(spec.header, tuple(games))
+
+
+class _ResultRecorder:
+    """A recorder in place of GameRecorder that keeps only the result of a game: no moves, faults or chance outcomes."""
+
+    def __init__(self, game: int, seating: tuple[int, ...], starter: int) -> None:
+        self.game = game
+        self.seating = seating
+        self.starter = starter
+        self.moves: list[str] = []
+        self.times: list[int] = []
+        self.statements: list[tuple[int, StatementMade]] = []
+        self.faults: list[Fault] = []
+        self._eliminated: list[tuple[int, int]] = []
+        self._event_count = 0
+
+    def add_step(
+        self, state: State, answers: Sequence[MoveOrForfeit], next_state: State, events: Sequence[Event]
+    ) -> None:
+        self._eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
+        self._event_count += len(events)
+
+    def make_record(self, state: State) -> GameRecord:
+        over = state.board.phase
+        assert isinstance(over, Over)
+        return GameRecord(
+            self.game,
+            self.seating,
+            eliminated=tuple(self._eliminated),
+            winner=over.winner,
+            reason=over.ending.value,
+            survivors=over.survivors,
+            starter=self.starter,
+            turns=state.board.turn,
+            events=self._event_count,
+        )
 
 
 class _Game:
@@ -319,16 +357,15 @@ class _Game:
     def __init__(
         self,
         spec: MatchSpec,
-        recorder: GameRecorder,
+        recorder: GameRecorder | _ResultRecorder,
         players: Sequence[LocalPlayer],
-        keep_moves: bool,
         waits_for: Collection[int],
         watch: MatchObserver,
     ) -> None:
         self.spec = spec
         self.recorder = recorder
+        self.keeps_moves = isinstance(recorder, GameRecorder)
         self.players = players
-        self.keep_moves = keep_moves
         self.waits_for, self.watch = waits_for, watch
         self.handles = [spec.handles[bot] for bot in recorder.seating]
         self.times = [spec.timing(bot) for bot in recorder.seating]
@@ -337,88 +374,63 @@ class _Game:
         self.statements: list[StatementMade] = []  # with the current answers
 
     def play(self) -> Generator[int, Message | None, GameRecord]:
-        """Play a game to its end, and return its record, whose moves are kept only if wanted.
-
-        Yields and is sent what `collect_answers` is.
-        """
+        """Play a game to its end, and return its record. Yields and is sent what `ask_seat` is."""
         recorder = self.recorder
         chance = KeyedRng(self.spec.key, recorder.game)
         state = deal_game(self.spec.settings.rules, self.spec.seats, chance, recorder.starter)
-        for seat, player in enumerate(self.players):
-            seed = self.spec.game_seed(recorder.seating[seat], recorder.game)
-            player.send(messages.make_game_start(view_from_seat(state, seat), recorder.game, seed, self.handles))
-        eliminated: list[tuple[int, int]] = []
+        self.send_starts(state)
         self.watch.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
-            answers = yield from self.collect_answers(state)
+            self.statements = []
+            answers: list[MoveOrForfeit] = []
+            for seat in state.board.phase.asked:
+                answers.append((yield from self.ask_seat(state, seat)))
             next_state, events = apply_moves(state, answers, chance)
             if self.has_talk:
                 events = (*sorted(self.statements, key=lambda statement: statement.seat), *events)
             first_event = self.feed.count
             self.feed.add(events)
             self.watch.moved(recorder.game, next_state, first_event, events)
-            if self.keep_moves:
-                recorder.add_step(state, answers, next_state, events)
-            else:
-                eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
+            recorder.add_step(state, answers, next_state, events)
             state = next_state
-        return self.end(state, eliminated)
-
-    def end(self, state: State, eliminated: Sequence[tuple[int, int]]) -> GameRecord:
-        """Send all players the game's end; return its record. eliminated: (seat, turn), if moves aren't kept."""
-        recorder = self.recorder
-        over = state.board.phase
-        assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
             player.send(messages.make_game_over(recorder.game, state.board, self.feed.take(seat)))
-        if self.keep_moves:
-            return recorder.make_record(state)
-        return GameRecord(
-            recorder.game,
-            recorder.seating,
-            eliminated=tuple(eliminated),
-            winner=over.winner,
-            reason=over.ending.value,
-            survivors=over.survivors,
-            starter=recorder.starter,
-            turns=state.board.turn,
-            events=self.feed.count,
-        )
+        return recorder.make_record(state)
 
-    def collect_answers(self, state: State) -> Generator[int, Message | None, list[MoveOrForfeit]]:
-        """Ask all seats of the current phase; return their moves in the phase's order.
+    def send_starts(self, state: State) -> None:
+        """Send all players the game's start."""
+        game = self.recorder.game
+        for seat, (bot, player) in enumerate(zip(self.recorder.seating, self.players, strict=True)):
+            seed = self.spec.game_seed(bot, game)
+            player.send(messages.make_game_start(view_from_seat(state, seat), game, seed, self.handles))
 
-        Yields the index of each bot of `waits_for` that is asked, and is sent its reply; None forfeits the game for it.
+    def ask_seat(self, state: State, seat: int) -> Generator[int, Message | None, MoveOrForfeit]:
+        """Ask a seat of the current phase, and return its move; record it if moves are kept.
+
+        If its bot is in `waits_for`, yield the bot's index; its reply must be sent, None to forfeit the game.
         """
-        answers: list[MoveOrForfeit] = []
-        self.statements = []
-        for seat in state.board.phase.asked:
-            player, times = self.players[seat], self.times[seat]
-            view = view_from_seat(state, seat)
-            moves = list_legal_moves(view)
-            player.number += 1
-            knowledge, events = self.feed.known(view), self.feed.take(seat)
-            legal = make_legal_moves(moves)
-            message = messages.make_request(
-                view, knowledge, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
-            )
-            board = state.board if self.has_talk else None
-            bot = self.recorder.seating[seat]
-            if bot in self.waits_for:
-                player.send(message)
-                reply = yield bot
-                if reply is None:
-                    answers.append(self.forfeit(bot))
-                    continue
-                choice = player.read_choice(reply, message, legal, board)
-            else:
-                choice = player.choice(message, legal, board)
-            if self.has_talk:
-                self.statements += player.statements
-            answers.append(moves[choice])
-            if self.keep_moves:
-                self.record_move(legal.words[choice], player.statements if self.has_talk else ())
-        return answers
+        player, times = self.players[seat], self.times[seat]
+        view = view_from_seat(state, seat)
+        legal = make_legal_moves(list_legal_moves(view))
+        player.number += 1
+        knowledge, events = self.feed.known(view), self.feed.take(seat)
+        message = messages.make_request(
+            view, knowledge, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
+        )
+        board = state.board if self.has_talk else None
+        bot = self.recorder.seating[seat]
+        if bot in self.waits_for:
+            player.send(message)
+            reply = yield bot
+            if reply is None:
+                return self.forfeit(bot)
+            choice = player.read_choice(reply, message, legal, board)
+        else:
+            choice = player.choice(message, legal, board)
+        self.statements += player.statements
+        if self.keeps_moves:
+            self.record_move(legal.words[choice], player.statements)
+        return legal.moves[choice]
 
     def record_move(self, word: str, statements: Sequence[StatementMade]) -> None:
         """Record a move in its notation, with the statements of the same reply. There is no clock, so it took 0 us."""

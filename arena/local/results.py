@@ -103,21 +103,14 @@ class Results:
         accumulator = StatsAccumulator()
         for record in self.records:
             accumulator.add(record)
-        return Rows(
-            {
-                "bot": bot,
-                "section": section,
-                "name": name,
-                "count": tally.count,
-                "total": tally.total,
-                "value": tally.value,
-                "low": tally.interval[0] if tally.interval else None,
-                "high": tally.interval[1] if tally.interval else None,
-            }
-            for bot in self.bots
-            for (section, name), tally in sorted(accumulator.bots[bot].tallies.items())
-            if tally.total
-        )
+        rows = Rows()
+        for bot in self.bots:
+            for (section, name), tally in sorted(accumulator.bots[bot].tallies.items()):
+                if tally.total:
+                    low, high = tally.interval or (None, None)
+                    numbers = {"count": tally.count, "total": tally.total, "value": tally.value}
+                    rows.append({"bot": bot, "section": section, "name": name, **numbers, "low": low, "high": high})
+        return rows
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write each match's record to a file in a folder, created for its owner only; return the files.
