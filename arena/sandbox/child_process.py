@@ -147,9 +147,7 @@ class ChildBox(CgroupBox):
             self.stdin = -1
 
     def _close_pipes(self) -> None:
-        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            if pipe is not None:
-                pipe.close()
+        close_pipes(self._popen)
         self.stdin = self.stdout = self.stderr = -1
 
     def _counted(self, succeeded: bool) -> Counted:
@@ -209,7 +207,8 @@ def spawn(
 def _make_preexec(calls: Sequence[PreexecCall], report_writer: int) -> Callable[[], None]:
     """Return a function that makes the calls in the child; everything else is prepared before the fork.
 
-    A failed call ends the child, and its index and errno are written to `report_writer`, unless a result was expected.
+    A failed call that isn't optional ends the child. Its index and errno are written to `report_writer`, unless it has
+    an expected result.
     """
     prepared_calls = [
         (index, call, functools.partial(getattr(_libc, call.name), *call.arguments)) for index, call in enumerate(calls)
@@ -231,6 +230,11 @@ def _kill_and_close(popen: subprocess.Popen[bytes]) -> None:
     """Kill and reap a process, and close its pipes."""
     popen.kill()
     popen.wait()
+    close_pipes(popen)
+
+
+def close_pipes(popen: subprocess.Popen[bytes]) -> None:
+    """Close this process's ends of a program's pipes. Idempotent."""
     for pipe in (popen.stdin, popen.stdout, popen.stderr):
         if pipe is not None:
             pipe.close()

@@ -314,7 +314,10 @@ class InProcessSandbox(Sandbox):
 
 
 def _run_script(peer: ScriptPeer, script: Script) -> Exit:
-    """Run a script to its end, and return it as a process's: an exception is an exit with code 1 and a traceback."""
+    """Run a script; return how it ended, as a process: an exception is an exit with code 1 and a traceback.
+
+    Raises _Killed if its box was closed, and a SandboxError that the script raises.
+    """
     try:
         script(peer)
     except _Died as death:

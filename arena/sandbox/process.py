@@ -312,9 +312,10 @@ def _poll_exit(popen: subprocess.Popen[bytes]) -> Exit | None:
     """Return how a process ended, None while it runs. On Linux it stays unreaped, so that its number stays its own."""
     if sys.platform == "darwin":  # os.waitid needs Python 3.13 there: reap, and kill the group while its number is ours
         code = popen.poll()
-        if code is not None:
-            _kill_group(popen.pid)
-        return None if code is None else _exit_of(code)
+        if code is None:
+            return None
+        _kill_group(popen.pid)
+        return _exit_of(code)
     try:
         status = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # reaped, for example by a library user's os.wait()

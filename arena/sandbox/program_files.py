@@ -91,9 +91,8 @@ def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budge
     files = [(Path(name), data) for name, data in program.bytecode if Path(name).parent.parent in folders]
     try:
         for _, data in files:
-            budget.take(0)
-            budget.take(len(data))
-            budget.take(0)  # the folder of the file
+            for size in (0, len(data), 0):  # its entry, its content, and its folder
+                budget.take(size)
     except ProgramError:
         return
     for name, data in files:
@@ -137,6 +136,10 @@ class _Entry:
     size: int = 0
 
     def copy(self, files: Path, folder: Path) -> None:
+        """Copy the entry of `files`, the program's file or folder, into `folder`; of a folder, make an empty one.
+
+        Raises OSError if it can't be read or written, ProgramError if a file has grown.
+        """
         source = files / self.name
         target = folder / (self.name or files.name)
         if stat.S_ISDIR(self.mode):
@@ -188,7 +191,8 @@ def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
                 entry = _take_entry(name, status, budget)
                 if entry is not None:
                     entries.append(entry)
-                    unlisted_folders += [entry.name] * stat.S_ISDIR(entry.mode)
+                    if stat.S_ISDIR(entry.mode):
+                        unlisted_folders.append(entry.name)
     return entries
 
 

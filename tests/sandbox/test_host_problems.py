@@ -154,7 +154,7 @@ def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    problem = add_remedy("bwrap: no", True, tmp_path)
+    problem = add_remedy("bwrap: no", is_forbidden=True, root=tmp_path)
     assert problem.message.startswith("bwrap: no")
     assert problem.remedy is remedy
     assert problem.known
@@ -162,7 +162,7 @@ def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
 
 def test_a_container_is_not_blamed_for_a_box_that_fails_where_bwrap_works(tmp_path: Path) -> None:
     (tmp_path / ".dockerenv").touch()
-    problem = add_remedy("bwrap: Can't find source path", False, tmp_path)
+    problem = add_remedy("bwrap: Can't find source path", is_forbidden=False, root=tmp_path)
     assert not problem.known
     assert "container" not in problem.message
 

@@ -152,7 +152,7 @@ def _start_bwrap(program: Program, limits: Limits, parts: _BoxParts) -> BwrapPro
     argv = [parts.command, *program_files.argv_inside(program)[1:]]
     calls = [PreexecCall("umask", "umask", (0o022,)), *parts.root.calls()]  # the same for programs of all hosts
     forks = None if parts.lease is None else _fork_limit(limits, parts.group)  # a lease's user runs bwrap too
-    calls += _rlimit_calls(limits, parts.group is None, forks)
+    calls += _rlimit_calls(limits, rough=parts.group is None, forks=forks)
     return start_bwrap(arguments, argv, calls)
 
 
@@ -249,7 +249,7 @@ def _parse_exit(code: int) -> Exit:
     return Exit(None, code - SIGNALLED) if is_signal else Exit(code, None)
 
 
-def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
+def _rlimit_calls(limits: Limits, *, rough: bool, forks: int | None) -> list[PreexecCall]:
     """Return the calls that set bwrap's own limits: root without CAP_SYS_RESOURCE can't set another process's."""
     rlimits = {
         **launch.rlimits(limits, rough=rough, forks=forks),
@@ -280,7 +280,7 @@ def unavailable_reason() -> HostProblem | None:
             return HostProblem(text, Remedy.READABLE_PYTHON, (str(hidden[0]),))
         cause = problem.__cause__
         is_forbidden = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
-        return add_remedy(str(problem), is_forbidden or not _does_plain_bwrap_work())
+        return add_remedy(str(problem), is_forbidden=is_forbidden or not _does_plain_bwrap_work())
     return None
 
 
@@ -303,10 +303,10 @@ def _does_plain_bwrap_work() -> bool:
     return process.returncode == 0
 
 
-def add_remedy(problem: str, forbids: bool, root: Path = Path("/")) -> HostProblem:
+def add_remedy(problem: str, *, is_forbidden: bool, root: Path = Path("/")) -> HostProblem:
     """Return the problem of a box that doesn't start, with the likely fix by the kernel settings below `root`.
 
-    forbids: whether the host forbids what any box needs, not only what this one does; else its cause isn't known.
+    is_forbidden: whether the host forbids what any box needs, not only what this one does; else its cause isn't known.
     """
     if "nknown option" in problem:  # --disable-userns and --size came with 0.8
         return HostProblem(f"bubblewrap is too old: 0.8 or newer is required ({problem})", Remedy.UPGRADE_BWRAP)
@@ -316,7 +316,7 @@ def add_remedy(problem: str, forbids: bool, root: Path = Path("/")) -> HostProbl
         return HostProblem(f"{problem}: user namespaces are disabled", Remedy.SWITCH_NAMESPACES_ON)
     if _sysctl(root, "user/max_user_namespaces") == "0":
         return HostProblem(f"{problem}: user namespaces are disabled", Remedy.ALLOW_NAMESPACES)
-    if not forbids:
+    if not is_forbidden:
         return HostProblem(f"{problem}, although bwrap itself works", Remedy.TRY_BWRAP, known=False)
     if any((root / mark).exists() for mark in CONTAINER_MARKS):
         return HostProblem(f"{problem}: the surrounding container forbids namespaces", Remedy.LOOSER_CONTAINER)

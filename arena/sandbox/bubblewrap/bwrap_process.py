@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import CLOSE_MS, ProgramError, SandboxError
-from arena.sandbox.child_process import PROGRAM_ERRNOS, reap_later, spawn, wait_readable
+from arena.sandbox.child_process import PROGRAM_ERRNOS, close_pipes, reap_later, spawn, wait_readable
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
 from arena.sandbox.linux import Cgroup, PreexecCall, list_children, seccomp, user_ids
 
@@ -55,9 +55,10 @@ def _find_bwrap(path: str | None) -> str | None:
 
 
 class BwrapProcess:
-    """A running bwrap. `init` is the pid of the first process of its namespaces, or 0; `handle` is its pidfd.
+    """A running bwrap. `init` is the pid of the first process of its namespaces, or 0; `handle` is its pidfd, or -1.
 
-    `program` is the program's pid, None if the program ended before its pid was found.
+    `program` is the program's pid; None if it wasn't found, because the program ended first or the kernel lists no
+    children.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], status: int, filter_end: socket.socket) -> None:
@@ -106,7 +107,7 @@ class BwrapProcess:
         self._filter.close()
 
     def await_exec(self, command: str, has_file: bool, within_s: float = START_S) -> None:
-        """Wait until bwrap has executed the program `command`, and store its pid.
+        """Wait until bwrap has executed the program `command`, and store its pid in `program` if it is found.
 
         `has_file`: its file exists, so ENOENT means that an interpreter or loader is missing. Raises ProgramError if
         it can't be executed, SandboxError if the box fails or takes too long.
@@ -180,9 +181,9 @@ class BwrapProcess:
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
     def wait_dead(self, lease: user_ids.UserIdLease | None, deadline: float) -> bool:
-        """Wait for the first process of a killed box, then for bwrap. Return whether both are dead, else reap later.
+        """Wait for the first process of a killed box, then for bwrap; return whether both are dead by the deadline.
 
-        Release the user id once the first process is dead: until then the box's processes count against that id.
+        Reap them and release the user id, which the box's processes count against until then, now or later.
         """
         has_ended = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -209,24 +210,30 @@ class BwrapProcess:
 
     def end_unstarted(self) -> None:
         """End a box whose program didn't start, at any step; processes that aren't dead soon are reaped later."""
-        is_running = self.popen.poll() is None
-        pids_left = {self.init, *(list_children(self.popen.pid) if is_running else ())} - {0}
+        deadline = time.monotonic() + CLOSE_MS / 1000
+        pids_left = [pid for pid in self._kill_unstarted() if self._reap(pid)]
+        while pids_left and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+            pids_left = [pid for pid in pids_left if self._reap(pid)]
+        for pid in pids_left:
+            reap_later(functools.partial(self._reap, pid))
+        if self.popen.poll() is None:  # it may have started no process
+            reap_later(lambda: self.popen.poll() is None)
+        close_pipes(self.popen)
+        self.close()
+
+    def _kill_unstarted(self) -> list[int]:
+        """Kill bwrap and the processes that it has started; return the pids of those, which `_reap` takes."""
+        children = list_children(self.popen.pid) if self.popen.poll() is None else []
         if self.handle >= 0:
             self.kill()
         self.popen.kill()
-        deadline = time.monotonic() + CLOSE_MS / 1000
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(CLOSE_MS / 1000)
-        for orphan in pids_left & set(list_children("self")):  # bwrap didn't yet make them die with it
+        pids = {self.init, *children} - {0}
+        for orphan in pids & set(list_children("self")):  # bwrap didn't yet make them die with it
             os.kill(orphan, signal.SIGKILL)
-        while (pids_left := {pid for pid in pids_left if self._reap(pid)}) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-        for pid in pids_left:
-            reap_later(functools.partial(self._reap, pid))
-        for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
-            if pipe is not None:
-                pipe.close()
-        self.close()
+        return list(pids)
 
     def close(self) -> None:
         """Close this object's descriptors; the program's pipes belong to the box. Idempotent."""

@@ -48,9 +48,9 @@ def require_few_arguments(program: Program) -> None:
 
 
 def check_format(program: Program, copy: Path) -> bool:
-    """Return whether the command is an existing file of the program, reached without links.
+    """Return whether the command is a readable file of the program, reached without links.
 
-    Raises ProgramError for a file that the kernel can't execute.
+    copy: of the program's files. Raises ProgramError if it has an x bit, and begins neither with #! nor as an ELF file.
     """
     command = program_files.argv_inside(program)[0]
     if not command.startswith(program_files.BOX_FOLDER + "/"):

@@ -74,9 +74,7 @@ class Cgroup:
             os.close(descriptor)
 
     def cpu_ns(self) -> int:
-        """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000.
-
-        The time never falls.
+        """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000; it never falls.
 
         Raises SandboxError if another process removed the group; so do `freeze` and `thaw`.
         """
