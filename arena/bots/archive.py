@@ -283,8 +283,8 @@ class _Target:
     def add(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
         """Write a file or a folder, or keep a link for `make_links`. `content`: of a file, else None.
 
-        Raises ArchiveError for a bad name or target, a second entry of a name, or one too many; OSError if this machine
-        can't write it.
+        Raises ArchiveError for a bad name or target, a name that another file has, or one entry too many; OSError if
+        this machine can't write it.
         """
         self._count()
         parts = _checked_parts(entry.name)
@@ -306,7 +306,8 @@ class _Target:
                     _require_inside(entry.linkname, len(parts) - 1, path)
                 self._symbolic_links.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            clause = ", with different types" if path.is_dir() or entry.isdir() or not path.exists() else ""
+            is_second_file = path.is_file() and not entry.isdir()
+            clause = "" if is_second_file else ", with different types"
             raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{clause}") from None
 
     def _make_folder(self, folder: Path, *, is_counted: bool = False) -> None:

@@ -84,9 +84,10 @@ def _no_program_error(ending: str, named_path: Path) -> BotError:
 
 
 def _resolve_shebang(line: str, path: Path, named_path: Path, programs: Programs) -> list[str]:
-    """Return the command of a `#!` line, without these two characters; the program is absolute.
+    """Return the command of a `#!` line, its program absolute. line: after `#!`. path, named_path: of the file.
 
-    Raises BotError if this program, or the one that env would start, is missing.
+    With a sandbox's own PATH, the command starts what env would start, unless env has options. Raises BotError if the
+    line's program, or the one that env would start, is missing.
     """
     words = line.split()  # drops the \r of a file from Windows, too
     if not words or "\0" in line:

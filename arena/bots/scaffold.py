@@ -47,20 +47,16 @@ def new_bot(path: Path, language: str) -> NewBot:
     if path.is_dir() and any(path.iterdir()):
         raise BotError(f"{escape_control(path)} exists and isn't empty.\nChoose another name.")
     path.parent.mkdir(parents=True, exist_ok=True)
+    is_model = language == MODEL
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
-        if language == MODEL:
-            _copy_sample(_MODEL_STARTER, folder)
-        else:
-            _copy_sample(sample_folder() / language, folder)
-            for file in kit_files(language):
-                shutil.copyfile(file, folder / file.name)
+        _copy_sample(_MODEL_STARTER if is_model else sample_folder() / language, folder)
+        for file in () if is_model else kit_files(language):
+            shutil.copyfile(file, folder / file.name)
         folder.rename(path)
-    if language == MODEL:
-        return NewBot(name, path, language, path / "bot.toml", ())
-    row = LANGUAGES[language]
-    missing = tuple(program for program in row.needs if shutil.which(program) is None)
-    return NewBot(name, path, language, path / row.starter, missing)
+    starter, programs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)
+    missing = tuple(program for program in programs if shutil.which(program) is None)
+    return NewBot(name, path, language, path / starter, missing)
 
 
 def _require_valid_name(path: Path) -> str:

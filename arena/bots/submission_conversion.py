@@ -126,7 +126,8 @@ def _archive_errors_as_bot_errors(name: str) -> Iterator[None]:
 def _write_files(path: Path, name: str, folder: Path, scratch: Path, max_bytes: int) -> str:
     """Write the submitted files into `folder`; return the name without an archive's extension.
 
-    Of a manifest its folder is submitted. Raises ArchiveError, BotError and OSError like `read_submission`.
+    If `path` is a bot.toml, its folder is submitted. Raises ArchiveError for files that aren't accepted, BotError if
+    they can't be read, OSError if the disk is full.
     """
     with os_errors_as_bot_errors(path):
         mode = path.stat().st_mode
@@ -337,7 +338,8 @@ def _find_bot(folder: Path) -> Path:
 def _find_only_program(paths: list[Path]) -> Path:
     """Return the only file that can be run. paths: all files and folders.
 
-    Raises ArchiveError without such a file, and if it names another of the files, which it then needs.
+    Raises ArchiveError if there are several or none, next to source code of a compiled language, and if the file names
+    another one, which it then needs.
     """
     misnamed = next((path.name for path in paths if path.name.lower().startswith(MANIFEST)), None)
     if misnamed is not None:
@@ -525,7 +527,7 @@ def _convert_from_input(path: str, name: str | None, max_bytes: int) -> tuple[di
     Raises MemoryError if reading it needs more memory than allowed.
     """
     try:
-        bundle = read_submission(Path(path), name, max_bytes)
+        bot = read_submission(Path(path), name, max_bytes)
     except MemoryError:
         raise
     except BotError as problem:
@@ -534,4 +536,4 @@ def _convert_from_input(path: str, name: str | None, max_bytes: int) -> tuple[di
         return {"errno": problem.errno, "strerror": problem.strerror, "filename": problem.filename}, b""
     except Exception as problem:
         return {"failed": f"the arena can't read it ({problem!r})"}, b""
-    return {"digest": bundle.digest, "name": bundle.name, "file": bundle.file}, bundle.archive
+    return {"digest": bot.digest, "name": bot.name, "file": bot.file}, bot.archive

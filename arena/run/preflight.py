@@ -41,9 +41,9 @@ class RunBuilds:
     def build(self, config: Config, box: Sandbox) -> Config:
         """Return the config with its bots built: in the box if the sandbox isolates, else in their own folders.
 
-        The builds' folder stays locked until `settle` or `discard`. Raises BotError if a build fails, whose logs
-        remain, FolderError if the builds' folder is in use or contains other files, SandboxError or OSError if this
-        machine fails.
+        The builds' folder stays locked until `settle` or `discard`. Raises BuildError if a build fails, whose logs
+        remain; BotError if a bot's build can't start or its files aren't accepted, FolderError if the builds' folder is
+        in use or contains other files, SandboxError or OSError if this machine fails.
         """
         try:
             self._claim_folder()
@@ -71,7 +71,7 @@ class RunBuilds:
     def settle(self, config: Config, folder: RunFolder) -> Config:
         """Create the run's folder, move the builds into it, and return the config with the bots' new paths.
 
-        Raises FolderError if the folder exists or can't be created, OSError if the builds can't be removed.
+        Raises FolderError if the folder exists, or can't be created or filled.
         """
         new_bots = folder.path.absolute() / "bots"
         settled = replace(config, bots=tuple(relocate_bot(bot, self._bots, new_bots) for bot in config.bots))

@@ -230,7 +230,10 @@ class RunFolder:
         replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
 
     def lock(self) -> None:
-        """Lock the run until `unlock` or the end of this process. Raises FolderError if another process has it."""
+        """Lock the run until `unlock` or the end of this process. Raises FolderError if another process has it.
+
+        This does nothing if the folder is missing, or its file system has no locks.
+        """
         try:
             self._locked = os.open(self.path, os.O_RDONLY)
             fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -240,7 +243,7 @@ class RunFolder:
                 f"{self.path} is in use by another arena process; wait until it ends, or stop it"
             ) from None
         except OSError:
-            pass  # a file system without locks
+            pass
 
     def unlock(self) -> None:
         """Release the lock, if this object has it."""

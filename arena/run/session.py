@@ -51,7 +51,7 @@ class Progress:
         self.startup_s = 0.0
         self.times = {bot: LatencyHistogram() for bot in bots}
         self.peaks: dict[str, int] = {}  # bot -> bytes, where known
-        self._timeout_waits: dict[str, tuple[int, float]] = {}
+        self._timeout_waits: dict[str, tuple[int, float]] = {}  # by bot: timeouts, and seconds of waiting for them
         self._store = store
         self._clock = clock
         self._start = clock()

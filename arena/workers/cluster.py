@@ -63,8 +63,9 @@ class Tls:
 class DaskExecutor(executors.WorkerExecutor):
     """An executor over the workers of the scheduler at `address`, such as tcp://10.0.0.1:8786.
 
-    kind: names the Dask resource; executors of the same kind on a cluster share their admitted workers. tls: None for
-    Dask's own configuration. Raises ExecutorLostError if no scheduler answers.
+    kind: names the Dask resource; executors of the same kind on a cluster share their admitted workers. admit: called
+    on each worker before its first call; raises WorkerRejectedError if the worker may get none. tls: None for Dask's
+    own configuration. patience_s: see `width`. Raises ExecutorLostError if no scheduler answers.
     """
 
     def __init__(
@@ -254,10 +255,8 @@ class DaskExecutor(executors.WorkerExecutor):
         slots = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
         self._forget_workers([address for address in (*self._admissions, *self._refused) if address not in slots])
         self._read_admissions()
-        for address in slots:
-            refused_at = self._refused.get(address, ("", -_RETRY_S))[1]
-            is_due = refused_at + _RETRY_S < time.monotonic()
-            if not slots[address] and address not in self._admissions and is_due:
+        for address, threads in slots.items():
+            if not threads and address not in self._admissions and not self._was_refused_lately(address):
                 data = pickle.dumps(_Call(_admit_worker, (self._kind, self._admit)))
                 self._admissions[address] = self._send(self._client, data, workers=[address])
         for address in sorted(self._addresses ^ slots.keys()):
@@ -265,6 +264,11 @@ class DaskExecutor(executors.WorkerExecutor):
             self._changes.put((f"the worker {address} {'has joined' if has_joined else 'is gone'}", has_joined))
         self._addresses = set(slots)
         self._workers, self._width = len(slots), sum(slots.values())
+
+    def _was_refused_lately(self, address: str) -> bool:
+        """Return whether a worker was refused less than _RETRY_S ago."""
+        refusal = self._refused.get(address)
+        return refusal is not None and time.monotonic() <= refusal[1] + _RETRY_S
 
     def _forget_workers(self, addresses: Iterable[str]) -> None:
         """Forget workers that have left: an admission that is restricted to such a worker would never run."""

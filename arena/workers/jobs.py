@@ -6,7 +6,7 @@ module has no store: the caller that iterates over `drive_jobs` stores each resu
 
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -144,9 +144,7 @@ def drive_jobs(
         if not running.jobs:
             sleep(_POLL_S)
         ended_calls = running.wait_for_calls() if running.jobs else []
-        for future, job in list(running.jobs.items()):
-            if future not in ended_calls and isinstance(future, WorkerCall) and (messages := future.take_messages()):
-                yield WorkerMessages(job, tuple(messages))
+        yield from running.read_messages(ended_calls)
         if not ended_calls:
             running.start_jobs()
             yield Idle()
@@ -181,6 +179,14 @@ class _RunningJobs(Generic[Job, Result]):
             return [self._ended.get(timeout=_POLL_S), *(self._ended.get() for _ in range(self._ended.qsize()))]
         except queue.Empty:
             return []
+
+    def read_messages(self, ended_calls: Collection[Future[Result]]) -> Iterator[WorkerMessages[Job]]:
+        """Yield the new messages of each job whose call hasn't ended."""
+        for future, job in list(self.jobs.items()):
+            if future not in ended_calls and isinstance(future, WorkerCall):
+                messages = future.take_messages()
+                if messages:
+                    yield WorkerMessages(job, tuple(messages))
 
     def end_job(
         self, future: Future[Result], failures: tuple[type[Exception], ...]
