@@ -155,14 +155,14 @@ _PARSERS = ("JSONDecodeError: Unterminated", "JSONDecodeError: Expecting", "end 
 def library_line(fault: FaultContext) -> object:
     """Return the line in place of the hello that an imported library may have printed; a false value for another line.
 
-    A library is no module of Python, the kit or the bot. A line with a longer word of the program is the program's own.
+    A library is any module but Python's and the kit. A line with a longer word of the program is the program's own.
     """
     if fault.code != "start_failed" or not is_no_json(fault):
         return False
     lines = fault.source.splitlines()
     imports = [line for line in lines if line.startswith((b"import ", b"from "))]
     known_modules = {*sys.stdlib_module_names, "coup_kit"}
-    if all(name in known_modules or f"{name}.py" in fault.files for line in imports for name in _list_modules(line)):
+    if all(name in known_modules for line in imports for name in _list_modules(line)):
         return False
     own_code = b"\n".join(line for line in lines if line not in imports)
     words = [word.strip(b".,:!()") for word in fault.line.encode().split()]

@@ -77,11 +77,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "debug output: print(..., file=sys.stderr)",
     ),
     (
-        replace(
-            line(b"MegaBot 3000 ready", "start_failed", HELLO),
-            source=b"import json, sys\nimport plan\n",
-            files=frozenset({"plan.py"}),
-        ),
+        replace(line(b"MegaBot 3000 ready", "start_failed", HELLO), source=b"import json, sys\n"),
         "MegaBot 3000 ready",
         "debug output: print(..., file=sys.stderr)",
     ),
