@@ -88,10 +88,11 @@ test: $(VENV)/.dev
 # Runs all other tests: those of test-rest, and of the compiled referee.
 test-all: test-compiled test-rest
 
-# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks. They wait half of their time.
+# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks, which wait half of their time. With the
+# ledger ARENA_PASSED it also runs those of `make test` that haven't passed.
 test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3)
 test-rest: $(VENV)/.dev
-	$(call tests,(boxes or long) and not clock and not soak)
+	$(call tests,$(if $(ARENA_PASSED),,(boxes or long) and )not clock and not soak)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
 # Tries the compiled wheel in a fresh environment, then tests the compiled modules in a copy of the tree that has them, and

@@ -41,7 +41,14 @@ LOADS = (
 )
 LOADS += ("rich.console", "rich.table", "arena.rating.ratings", "numpy.ma")
 LOADS_OF = {  # the first words of a command
-    "ladder": ("ladder.bots", "ladder.tasks", "alembic.config", "arena.workers.cluster", "scipy.special"),
+    "ladder": (
+        "ladder.cli.operations",
+        "ladder.tasks",
+        "alembic.config",
+        "arena.workers.cluster",
+        "scipy.special",
+        "psycopg",
+    ),
     "ladder serve": ("ladder.web", "ladder.web.staff_pages", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
 }
 LIMIT_S = 300  # of every command that a test starts; on an idle machine none takes 10
@@ -163,6 +170,8 @@ def serve(asked: socket.socket) -> None:
             *LOADS_OF.get(" ".join(task["words"][:2]), ()),
         ):
             importlib.import_module(module)
+        if task["words"][:2] == ["ladder", "serve"]:
+            sys.modules["ladder.web.rendering"].compile_templates()  # commands inherit them
         stretch_seed(task["words"])
         if os.fork() == 0:
             break

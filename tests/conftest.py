@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ TOGETHER = (
     re.compile(r"docker/test_box\.py::test_(a_daemon)_that"),
     # Their tests share runs, ladders or servers, which each process would make again.
     re.compile(
-        r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"
+        r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables)"
+        r"|replay/test_(?:frame|modules))\.py::"
     ),
     # They share a cluster of Dask.
     re.compile(r"workers/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
@@ -118,16 +119,25 @@ gc.disable()
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
-# A file of the ids of tests that passed in earlier runs, which aren't run again. This run adds its own.
+# A file of the ids of tests that earlier runs collected, and of those that passed. These aren't run again, and a file
+# whose tests all passed isn't imported. This run adds its own.
 LEDGER = os.environ.get("ARENA_PASSED")
-PASSED = set(Path(LEDGER).read_text("utf-8").splitlines()) if LEDGER and Path(LEDGER).exists() else set()
+NOTED = set(Path(LEDGER).read_text("utf-8").splitlines()) if LEDGER and Path(LEDGER).exists() else set()
+FOUND = {line.removeprefix("collected ") for line in NOTED if line.startswith("collected ")}
+PASSED = NOTED & FOUND
+DONE = {nodeid.partition("::")[0] for nodeid in FOUND} - {nodeid.partition("::")[0] for nodeid in FOUND - PASSED}
+
+
+def note(lines: Iterable[str]) -> None:
+    if LEDGER:
+        with open(LEDGER, "a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add a passed test to the ledger. With pytest-xdist the process that collects all reports does so."""
-    if LEDGER and report.when == "call" and report.passed and "PYTEST_XDIST_WORKER" not in os.environ:
-        with open(LEDGER, "a", encoding="utf-8") as file:
-            file.write(f"{report.nodeid}\n")
+    if report.when == "call" and report.passed and "PYTEST_XDIST_WORKER" not in os.environ:
+        note([report.nodeid])
 
 
 def find_group(nodeid: str) -> tuple[int, str]:
@@ -139,8 +149,9 @@ def find_group(nodeid: str) -> tuple[int, str]:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort groups first; mark long tests, those with a parameter for an isolating sandbox, and bots in JavaScript."""
-    if PASSED:
-        items[:] = [item for item in items if item.nodeid not in PASSED]
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        note(f"collected {item.nodeid}" for item in items)
+    items[:] = [item for item in items if item.nodeid not in PASSED]
     items.sort(key=lambda item: find_group(item.nodeid)[0])
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
@@ -155,8 +166,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip a long file where -m, as in the Makefile, selects none of its tests: importing takes seconds."""
-    return True if "not long" in config.option.markexpr and LONG.search(str(collection_path)) else None
+    """Skip a file of no tests to run, by the ledger or by -m as in the Makefile: importing takes seconds."""
+    is_left_out = "not long" in config.option.markexpr and LONG.search(str(collection_path))
+    return True if is_left_out or os.path.relpath(collection_path, config.rootpath) in DONE else None
 
 
 def pytest_collection_finish() -> None:
