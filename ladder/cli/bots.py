@@ -181,8 +181,8 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
     It may be an earlier version, or one that was disabled: honest@3, or honest 3. Queued rated matches of the version
     that was active are cancelled.
     """
-    name, _, number = bot.rpartition("@")
-    if version is None and number.isascii() and number.isdecimal():
+    name, separator, number = bot.rpartition("@")
+    if version is None and separator and number.isascii() and number.isdecimal():
         bot, version = name, int(number)
     if version is None:
         raise click.UsageError(
