@@ -33,17 +33,12 @@ class BackupFile:
     bytes: int
 
 
-def write_backup(ladder: Ladder, file: Path) -> int:
-    """Write a backup to a new file; return its size in bytes. Meanwhile the disk holds two copies of the database.
+def write_backup(database: store.Database, folder: Path, file: Path) -> int:
+    """Write a backup of a ladder's folder and its database, of any revision, to a new file; return its size in bytes.
 
-    Raises LadderError if the file exists, DatabaseError if the database can't be read, OSError if a file can't be read
-    or written.
+    Meanwhile the disk holds two copies of the database. Raises LadderError if the file exists, DatabaseError if the
+    database can't be read, OSError if a file can't be read or written.
     """
-    return write_database_backup(ladder.database, ladder.path, file)
-
-
-def write_database_backup(database: store.Database, folder: Path, file: Path) -> int:
-    """Do `write_backup` for the database of a ladder, of any revision, and the ladder's folder. Raises as it does."""
     file_exists = LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     if os.path.lexists(file):
         raise file_exists

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.backups import BackupFile, write_database_backup
+from ladder.backups import BackupFile, write_backup
 from ladder.ladder import require_database_file, resolve_database_url
 from ladder.settings import LadderError, read_settings
 
@@ -57,7 +57,7 @@ def upgrade_ladder(
         if dry_run:
             return upgrade
         _require_alone(database, report, silent_s)
-        size = write_database_backup(database, folder, file)
+        size = write_backup(database, folder, file)
         report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
         report(f"  arena ladder restore {file} NEW-FOLDER")
         store.upgrade_schema(database)

@@ -108,7 +108,7 @@ ACTOR_OPTION = option(
 
 @contextmanager
 def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
-    """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine. `log` gets the message."""
+    """Print or `log` errors, and exit: with 2 for errors of the input, with 1 for failures of the machine."""
     end_misuse: Callable[[str], NoReturn] = usage_error if log is None else partial(log.end, 2)
     end_failure: Callable[[str], NoReturn] = fail if log is None else partial(log.end, 1)
     try:
@@ -126,7 +126,10 @@ def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
 
 @contextmanager
 def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
-    """Yield the ladder of a folder; see `user_friendly_errors`. For an unreachable database it waits `patience_s`."""
+    """Yield the open ladder of a folder, and close it; errors exit as in `user_friendly_errors`.
+
+    patience_s: for how long to wait for an unreachable database. log: gets errors and the state of the database.
+    """
     hear = log.log_database_state if log is not None else lambda problem: None
     command = click.get_current_context().command_path
     with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:
@@ -239,7 +242,9 @@ def _format_parts(view: Any) -> Iterator[RenderableType]:
     for name, value in long_values.items():
         parts = list(_format_long_value(value))
         if parts:
-            yield from parts if name == "items" else (f"\n{name}:", *parts)
+            if name != "items":
+                yield f"\n{name}:"
+            yield from parts
     if next_cursor is not None:
         yield f"\nmore: --after {next_cursor}"
 
@@ -264,13 +269,14 @@ def _is_long(value: Any) -> bool:
 
 def _make_table(rows: Sequence[Any]) -> RenderableType:
     """Return rows of one dataclass, at least one, as a table without empty columns."""
-    names = [field.name for field in fields(rows[0])]
-    cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
     columns = []
-    for name in names:
-        is_number = isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
-        if any(cells[name]):
-            columns.append((Column(name, is_number, None if is_number else 12), cells[name]))
+    for name in (field.name for field in fields(rows[0])):
+        values = [getattr(row, name) for row in rows]
+        texts = [format_cell(name, value) for value in values]
+        first_value = next((value for value in values if value is not None), None)
+        is_number = isinstance(first_value, (int, float)) and not name.endswith(_TIME_SUFFIXES)
+        if any(texts):
+            columns.append((Column(name, is_number, None if is_number else 12), texts))
     return make_table([column for column, _ in columns], list(zip(*(texts for _, texts in columns), strict=True)))
 
 
@@ -326,11 +332,14 @@ class Journal(logging.Handler):
             print_note(f"  {line}")
 
     def log_database_state(self, problem: str | None) -> None:
-        """Log that the database can't be reached, or with None that it can be again. Log an outage once."""
+        """Log a problem by which the database is unreachable, once per outage; None: log that it is reachable again."""
         if self._is_database_lost == (problem is not None):
             return
         self._is_database_lost = problem is not None
-        self.info("the database is reachable again") if problem is None else self.warn(problem)
+        if problem is None:
+            self.info("the database is reachable again")
+        else:
+            self.warn(problem)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
         """Print an entry in one line: on a terminal the sentence with its ids, else also the time and level."""

@@ -224,7 +224,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Print grades as CSV, with the measured values, lateness and reasons."""
-    if [final, deadline, release].count(None) < 2:
+    if sum(name is not None for name in (final, deadline, release)) > 1:
         usage_error("--final, --deadline and --release can't be combined.\nGive one of them.")
     with open_ladder_or_exit(folder) as ladder:
         if release is None:

@@ -108,9 +108,9 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
 
 
 def _choose_sandbox(values: dict[str, Any]) -> SandboxChoice:
-    """Return the sandbox that the options of `init` name. Exits with 2 if it, or none, isolates untrusted bots here.
+    """Return the sandbox of the options of `init`. Exits with 2 if it should isolate bots, and can't on this machine.
 
-    An option `--sandbox process` names one that isolates none.
+    Only `--sandbox process` allows one that doesn't isolate.
     """
     choice, reasons = options.choose_sandbox(values["sandbox"], values["docker_runtime"], values["docker_image"])
     if not choice.isolates and values["sandbox"] in (None, "auto"):
@@ -276,8 +276,9 @@ def _stop_on_signal(runner: LadderRunner) -> Callable[[], bool]:
         nonlocal has_signal
         has_signal = True  # printed by the loop, because a handler may interrupt a print
         runner.stop()
-        for next_number in (signal.SIGINT, signal.SIGTERM) if number != SERVER_DEATH_SIGNAL else ():
-            signal.signal(next_number, signal.default_int_handler)
+        if number != SERVER_DEATH_SIGNAL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     for number in (signal.SIGINT, signal.SIGTERM, SERVER_DEATH_SIGNAL):
         signal.signal(number, stop)
@@ -429,11 +430,11 @@ def _start_process(command: list[str], prepare: Callable[[], None]) -> "subproce
 
 
 def _end_process(process: "subprocess.Popen[bytes]") -> None:
-    """Ask a process to end, and wait until it has: at most MAX_SHUTDOWN_S for what it is doing."""
+    """Ask a process to end, again after MAX_SHUTDOWN_S, and wait until it has ended."""
     process.terminate()
     try:
         process.wait(MAX_SHUTDOWN_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+    except subprocess.TimeoutExpired:
         process.terminate()  # a second SIGTERM would stop it immediately
         process.wait()
 
@@ -511,7 +512,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     where no other user can read it.
     """
     with open_ladder_or_exit(folder) as ladder:
-        size = write_backup(ladder, file)
+        size = write_backup(ladder.database, ladder.path, file)
     if as_json:
         print_json(BackupFile(str(file), size))
     else:

@@ -185,10 +185,11 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
         while True:
             with ladder.reading(STAFF_VIEWER) as context:
                 page = list_events(context, cursor, limit)
-            if as_json and (page.items or not follow):
+            if not as_json:
+                for event in page.items:
+                    print_text(common.format_view_line(event))
+            elif page.items or not follow:
                 print_json(page)
-            for event in () if as_json else page.items:
-                print_text(common.format_view_line(event))
             if not follow:
                 break
             if page.next_cursor == cursor:

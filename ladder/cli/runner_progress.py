@@ -20,7 +20,10 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 def run_to_end(
     progress: "RunnerProgress", metrics: RunnerMetrics, verbose: bool, as_json: bool, has_signal: Callable[[], bool]
 ) -> None:
-    """Run a runner to its end; log, print and count its events. has_signal: returns whether a signal stopped it."""
+    """Run a runner to its end; log, print and count its events. has_signal: returns whether a signal has stopped it.
+
+    as_json: each event is also printed as a line of JSON on stdout.
+    """
     runner, log = progress.runner, progress.log
     has_announced_stop = False
     with (
@@ -38,11 +41,14 @@ def run_to_end(
                 print_json(runner_events.RunnerEventEntry(kind, runner.ladder.clock(), event))
             progress.count(event)
             redraw()
-            progress.stop_after_failures()
+            progress.stop_if_failed()
 
 
 class RunnerProgress:
-    """What a runner has done so far. is_alone: no other machine plays, so the first refusal of a worker stops it."""
+    """What a runner has done so far. has_failed: whether it was stopped because this machine can't play.
+
+    is_alone: no other machine plays, so the first refusal of a worker stops the runner.
+    """
 
     def __init__(self, runner: LadderRunner, log: Journal, is_alone: bool) -> None:
         self.runner = runner
@@ -50,6 +56,7 @@ class RunnerProgress:
         self.has_failed = False
         self._is_alone = is_alone
         self._matches = self._failures_in_row = 0
+        self._was_refused = False  # by a worker of this machine
         self._idle_reason: str | None = None  # why no match can be played
 
     def describe(self) -> str:
@@ -65,9 +72,8 @@ class RunnerProgress:
                 self._failures_in_row = 0
             case runner_events.CheckFinished():
                 self._failures_in_row = 0
-            case runner_events.WorkerRefused() if self._is_alone and not self.has_failed:
-                self.has_failed = True
-                self.runner.stop()
+            case runner_events.WorkerRefused() if self._is_alone:
+                self._was_refused = True
             case runner_events.AttemptFailed() | runner_events.WorkerRefused():
                 self._failures_in_row += 1
             case Idle() if not self.runner.queue.running and self.runner.queue.empty:
@@ -75,22 +81,24 @@ class RunnerProgress:
                 if self._idle_reason not in (None, old_reason):
                     self.log.warn(f"no matches can be played: {self._idle_reason}")
 
-    def stop_after_failures(self) -> None:
-        """Stop the runner after MAX_FAILED_ATTEMPTS in a row."""
-        if self._failures_in_row >= MAX_FAILED_ATTEMPTS and not self.has_failed:
-            self.has_failed = True
-            text = f"stopping: {MAX_FAILED_ATTEMPTS} attempts failed in a row on this machine; run arena doctor"
-            self.log.error(text)
-            self.runner.stop()
+    def stop_if_failed(self) -> None:
+        """Stop the runner after MAX_FAILED_ATTEMPTS in a row, or after a refusal if `is_alone`."""
+        has_failed_too_often = self._failures_in_row >= MAX_FAILED_ATTEMPTS
+        if self.has_failed or not (has_failed_too_often or self._was_refused):
+            return
+        self.has_failed = True
+        if has_failed_too_often:
+            self.log.error(f"stopping: {MAX_FAILED_ATTEMPTS} attempts failed in a row; run arena doctor")
+        self.runner.stop()
 
 
 def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
-    """Log a runner's event. verbose: also each match; events that the other commands show aren't logged."""
+    """Log a runner's event, but no update of the standings, and matches only if `verbose`."""
     match event:
         case runner_events.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)
         case runner_events.CheckFinished(version_ref, reason, plays):
-            state = "and active" if plays else "but not active: the bot is disabled or has a newer version"
+            state = "and active" if plays else "but not active: the bot is disabled, or another version was chosen"
             result = f"accepted, {state}" if reason is None else f"rejected: {reason}"
             log.info(result, version=version_ref)
         case runner_events.VersionAutoDisabled(version_ref, reason):

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from arena.cli import console
 from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.escaping import escape_control
 from arena.formatting import format_count
@@ -73,6 +72,14 @@ def _import_users(
         raise LadderError(f"{error}{options}") from None
 
 
+def _read_file(path: Path) -> bytes:
+    """Return the content of a file. Exits with 2 if it can't be read."""
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        usage_error(f"{path} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
+
+
 @users.command("list")
 @FOLDER_ARGUMENT
 @json_option(UserList)
@@ -132,11 +139,8 @@ def import_roster(
     Without a pseudonym a user keeps the old one, or gets two random words.
     """
     with open_ladder_or_exit(folder) as ladder:
-        try:
-            data = roster.read_bytes()
-        except OSError as problem:
-            console.usage_error(f"{roster} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
-        result = _import_users(ladder, parse_roster(data, roster.name), actor, roster.name, take_over, partial)
+        people = parse_roster(_read_file(roster), roster.name)
+        result = _import_users(ladder, people, actor, roster.name, take_over, partial)
     if as_json:
         print_json(result)
         return
@@ -375,10 +379,7 @@ def import_members(folder: Path, file: Path, move: bool, since: str | None, acto
     export of a group set needs no changes.
     """
     with open_ladder_or_exit(folder) as ladder:
-        try:
-            data = file.read_bytes()
-        except OSError as problem:
-            usage_error(f"{file} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
+        data = _read_file(file)
         since_s = parse_time(ladder.settings, since) if since else None
         changes = import_teams(ladder, data, file.name, actor, move, since_s)
     _print_team_changes(changes, as_json)

@@ -46,7 +46,7 @@ def shares(ladder: Ladder) -> list[Any]:
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
     (ladder.path / "final-last.txt").write_text("SHA-256\n")  # the published file of a final
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert rows(again) == rows(ladder)
         assert again.commitment == ladder.commitment
@@ -61,14 +61,14 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
 def test_other_files_than_published_ones_spoil_no_backup(ladder: Ladder, place: Place, name: str) -> None:
     """Such as staff's notes, which a backup leaves out."""
     (ladder.path / name).write_text("notes")
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert not (again.path / name).exists()
 
 
 @pytest.mark.parametrize("url", [None])
 def test_a_backup_of_release_1_with_another_file_is_restored_without_it(ladder: Ladder, place: Place) -> None:
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     name, notes = "final-grades of May.txt", b"notes"
     with tarfile.open(place.folder / "one.tar") as old, tarfile.open(place.folder / "two.tar", "w") as new:
         members = {member.name: cast(IO[bytes], old.extractfile(member)).read() for member in old}
@@ -84,7 +84,7 @@ def test_a_backup_of_release_1_with_another_file_is_restored_without_it(ladder: 
 
 @pytest.mark.parametrize("url", [None])
 def test_restoring_keeps_the_mode_of_a_folder_with_files(ladder: Ladder, place: Place) -> None:
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     modes = []
     for name in ("empty", "shared"):
         folder = place.folder / name
@@ -100,7 +100,7 @@ def test_restoring_keeps_the_mode_of_a_folder_with_files(ladder: Ladder, place: 
 @pytest.mark.parametrize("url", [None])
 def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
     """SQLite stores this mode in the file, and a copy lacks it."""
-    write_backup(ladder, place.folder / "spring.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "spring.tar")
     with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
         database = Database(again.database.url, patience_s=0)
         with closing(database), again.database.read() as reading:
@@ -111,13 +111,13 @@ def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Pl
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     url = postgres_server.create(f"moved{os.urandom(4).hex()}")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "moved", url)) as moved:
         assert rows(moved) == rows(ladder)
         assert moved.settings.database == url
         play(moved, 2)
-        write_backup(moved, place.folder / "two.tar")
+        write_backup(moved.database, moved.path, place.folder / "two.tar")
         with closing(restore_backup(place.folder / "two.tar", place.folder / "back")) as back:
             assert rows(back) == rows(moved)
             assert len(rows(back)["matches"]) > len(rows(ladder)["matches"])
@@ -127,7 +127,7 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
     """It is of one moment; matches in progress at that moment are played again, with the same deals."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(has_more(ladder, 1), process=runner)
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     place.wait(has_more(ladder, 3), process=runner)
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code == 0
@@ -149,9 +149,9 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
 
 
 def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     with pytest.raises(LadderError, match="isn't overwritten"):
-        write_backup(ladder, place.folder / "one.tar")
+        write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     with pytest.raises(LadderError, match="isn't overwritten"):
         restore_backup(place.folder / "one.tar", ladder.path)
     (place.folder / "final").mkdir()
@@ -177,7 +177,7 @@ def test_settings_saved_during_a_backup_do_not_spoil_it(ladder: Ladder, place: P
 
     with ThreadPoolExecutor(1) as pool:
         saving = pool.submit(save_again_and_again)
-        write_backup(ladder, place.folder / "one.tar")
+        write_backup(ladder.database, ladder.path, place.folder / "one.tar")
         has_ended.set()
         saving.result()
     restore_backup(place.folder / "one.tar", place.folder / "again").close()
@@ -187,7 +187,7 @@ def test_settings_saved_during_a_backup_do_not_spoil_it(ladder: Ladder, place: P
 @pytest.mark.parametrize("harm", ["cut", "changed", "other"])
 def test_an_incomplete_backup_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
     file = place.folder / "one.tar"
-    write_backup(ladder, file)
+    write_backup(ladder.database, ladder.path, file)
     data = bytearray(file.read_bytes())
     if harm == "cut":
         del data[len(data) // 2 :]
@@ -203,7 +203,7 @@ def test_an_incomplete_backup_is_refused(ladder: Ladder, place: Place, harm: str
 
 def test_only_its_owner_reads_a_backup(ladder: Ladder, place: Place) -> None:
     """It contains the key of all deals."""
-    write_backup(ladder, place.folder / "one.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     assert (place.folder / "one.tar").stat().st_mode & 0o777 == 0o600
     with tarfile.open(place.folder / "one.tar") as tar:
         assert tar.getnames() == ["ladder.toml", "ladder.db", "SHA256SUMS"]

@@ -81,7 +81,7 @@ def test_a_release_is_reproduced_to_the_digit_after_all_changes(ladder: Ladder, 
     assert Term(ladder.path).arena("grades show", "--release", "one").out == before
     users.set_withdrawn(ladder, "bob", True, "teacher", "moved away")
     users.merge_users(ladder, "dan", "cleo", "teacher", "one person")
-    write_backup(ladder, place.folder / "spring.tar")
+    write_backup(ladder.database, ladder.path, place.folder / "spring.tar")
     with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
         assert all(grading.reproduce_release(again, name).same for name in ("one", "two"))
         assert Term(again.path).arena("grades show", "--release", "one").out == before

@@ -175,7 +175,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
 
     ladder.database.write(act)
     store_record(ladder, id, 0, 1, False)
-    write_backup(ladder, tmp_path / "copy.tar")
+    write_backup(ladder.database, ladder.path, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
         session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
         assert session is not None
