@@ -92,10 +92,7 @@ def _may_see_event(context: ViewContext, event: store.Event, version: store.Vers
 def _summarize_decision(
     context: ViewContext, audit_id: int, version: store.Version | None
 ) -> tuple[str | None, DecisionSummary | None]:
-    """Return whom a decision is about, and the decision: (login, decision). A decision of None is hidden.
-
-    The login is that of a user, or of the owner of a bot; None if the decision is about neither. version: the event's.
-    """
+    """Return the login of the user or bot's owner that a decision is about, and the decision, None if it is hidden."""
     entry = store.get_audit_entry(context.connection, audit_id)
     owner = store.find_login(context.connection, entry.bot, entry.user_id) if version is None else version.login
     is_about_user = entry.user_id is not None and entry.bot is None

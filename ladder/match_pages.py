@@ -253,12 +253,11 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
         raise LadderError(
             f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
-    is_rateable = summary.outcome == store.PLAYED and summary.kind in (store.RATED, store.FINAL)
-    if summary.voided == void and is_rateable:
-        return False
     problem = _find_void_problem(connection, summary)
     if problem is not None:
         raise LadderError(problem)
+    if summary.voided == void:
+        return False
     action = "void" if void else "unvoid"
     store.log_action(connection, store.AuditEntry(actor, action, reason, ladder.clock(), match=match))
     store.set_match_rated(connection, match, not void)

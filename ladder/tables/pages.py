@@ -144,7 +144,7 @@ def view_table(context: ViewContext, id: int) -> TablePage | None:
 
 
 def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay | None:
-    """Return the replay of a table's match by its number, None if it doesn't exist or hasn't ended.
+    """Return the replay of a match of a table, by its number from 0; None if it doesn't exist or hasn't ended.
 
     The public sees only information that all players had, players also their own cards; staff sees all cards.
     """

@@ -49,7 +49,7 @@ class PreparedBots:
         def claim_session(
             connection: Connection,
         ) -> tuple[store.TableSession, str | None, dict[int, PortableBot]] | None:
-            """Return the session, why it can't be played, which mustn't undo the claim, and else its bots."""
+            """Return (session, why it can't be played, bots); None if it can't be claimed. An error would undo it."""
             session = store.claim_session(connection, id, runner)
             if session is None:
                 return None
@@ -86,7 +86,7 @@ class PreparedBots:
             ends.close()  # does nothing after pop_all
 
     def _add_program(self, boxes: TableSandboxes, version: int, bot: PortableBot) -> None:
-        """Add the program of a bot, by its version id, to those of a table. Raises the errors of its preparation."""
+        """Add a bot's program to those of a table. Raises MissingProgramError, SandboxError, OSError, DatabaseError."""
         choice = self._ladder.play.sandbox
         self._pin_in_cache(bot, boxes.ends)
         resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
@@ -97,8 +97,7 @@ class PreparedBots:
     ) -> store.TableSession:
         """Carry out a change of a table's slots and prepare its new bots; return the session.
 
-        Raises LadderError if the change isn't possible, DatabaseError if the database can't be used, and the errors of
-        a bot that can't be prepared.
+        Raises LadderError if the change isn't possible, and the errors of `_add_program`.
         """
         names = [*change.bots, *self._draw_unseated_bots(session, change.draw)]
 

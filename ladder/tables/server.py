@@ -46,8 +46,8 @@ class HostedSession:
 
     `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
     `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`. left_at: the monotonic time
-    since which it has had no client, None with one. is_ending: whether its end has begun. is_over: whether a match has
-    ended, and no person can request another.
+    since which it has had no client; None with one, and at first. is_ending: whether its end has begun. is_over:
+    whether a match has ended, and no person can request another.
     """
 
     def __init__(
@@ -86,6 +86,13 @@ class HostedSession:
             opener=None if session.starts_itself else session.pseudonym,
         )
 
+    def note_presence(self) -> None:
+        """Set `left_at` to now if the last client has left since the last call, to None if there is one."""
+        if self.table.watched:
+            self.left_at = None
+        elif self.left_at is None:
+            self.left_at = time.monotonic()
+
     def apply(self, session: store.TableSession | None, start: bool) -> None:
         """Give the table the slots and rules of its session after a change, which has failed if this is None.
 
@@ -102,16 +109,19 @@ class HostedSession:
         self.table.replace_slots(self._update_slots(session), start=start)
 
     def _update_slots(self, session: store.TableSession) -> list[tables.Slot]:
-        """Return the slots of a session. A slot that the table has already stays, unless its player was removed."""
+        """Return the slots of a session. A slot that the table has already stays, unless its player was removed.
+
+        A slot that stays gets the new name of a bot, or of a player who has taken it and isn't connected yet.
+        """
         present_slots = {slot.number: slot for slot in self.table.slots}
         slots = []
-        for new_slot, stored in zip(_make_slots(session), session.slots, strict=True):
-            present = present_slots.get(new_slot.number)
-            was_freed = present is not None and stored.is_free and not present.free
-            slot = new_slot if present is None or was_freed else present
-            if new_slot.kind == "bot" or (slot.free and not stored.is_free):  # a player who isn't connected yet
+        for new_slot in _make_slots(session):
+            slot = present_slots.get(new_slot.number, new_slot)
+            was_freed = new_slot.free and not slot.free
+            was_taken = slot.free and not new_slot.free
+            if new_slot.kind == "bot" or was_taken:
                 slot.name, slot.free = new_slot.name, False
-            slots.append(slot)
+            slots.append(new_slot if was_freed else slot)
         return slots
 
     def _store_chat_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
@@ -389,7 +399,10 @@ class TableServer:
         return hosted
 
     async def _claim_session(self, id: int) -> HostedSession | None:
-        """Claim a session and create its table; on failure release its sandbox and return None."""
+        """Claim a session and create its table; return None if it is over, another process has it, or that fails.
+
+        A failure releases its sandbox, and ends the session unless only the database failed.
+        """
         claimed = None
         try:
             claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
@@ -457,7 +470,7 @@ class TableServer:
             if end_reasons is not None:
                 is_frozen = FROZEN_REASON in end_reasons.values()
             for id, hosted in sessions.items():
-                hosted.left_at = None if hosted.table.watched else hosted.left_at or time.monotonic()
+                hosted.note_presence()
                 hosted.table.free_deserted()
                 reason = _find_end_reason(hosted, (end_reasons or {}).get(id), is_frozen)
                 if reason is not None:

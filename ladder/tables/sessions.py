@@ -7,7 +7,6 @@ the holder of its token, or to the account that the slot names. Slots change onl
 import hmac
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -253,7 +252,10 @@ def _find_seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: st
 
 
 def find_table_server(ladder: Ladder, session: store.TableSession) -> store.RunnerRecord | None:
-    """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
+    """Return the table server that plays a table or, before one has claimed it, the one with the fewest tables.
+
+    None if this machine has neither.
+    """
 
     def choose_server(connection: Connection) -> store.RunnerRecord | None:
         servers = store.list_live_runners(connection, table_servers=True)
@@ -333,14 +335,17 @@ def _make_guest_name(connection: Connection, session: store.TableSession, name: 
 
 
 def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool = False) -> tuple[int, str | None]:
-    """Join the oldest public table with a free seat, else open one with bots.
+    """Join the oldest public table with a free seat, else open one with bots; if `invites`, open one for people.
 
-    invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret, None for
-    a user. Raises LadderError if the ladder has no bot that can play, or as `join_table` and `open_session` do.
+    Return the table's id, and a guest's new secret, None for a user. Raises LadderError if the ladder has no bot that
+    can play, or as `join_table` and `open_session` do.
     """
-    for session in [] if invites else _list_joinable_tables(ladder, login):
-        with suppress(NoFreeSeatError):  # another player was faster
+    joinable_tables = [] if invites else _list_joinable_tables(ladder, login)
+    for session in joinable_tables:
+        try:
             return session.id, join_table(ladder, session.id, "", login, name)
+        except NoFreeSeatError:  # another player was faster
+            continue
     request = _make_quick_request(ladder, invites)
     if login is not None:
         return open_session(ladder, replace(request, has_own_seat=True), login).session.id, None
@@ -348,7 +353,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
 
 
 def _list_joinable_tables(ladder: Ladder, login: str | None) -> list[store.TableSession]:
-    """Return the public tables with a free seat at which the user of a login doesn't sit yet."""
+    """Return the public tables with a free seat at which the user of a login doesn't sit yet, oldest first."""
 
     def list_open(connection: Connection) -> list[store.TableSession]:
         return store.find_sessions(connection, store.list_session_ids(connection, ended=False))
@@ -410,7 +415,7 @@ def name_inviter(session: store.TableSession) -> str:
 
 
 def usual_seats(rules: Ruleset) -> int:
-    """Return the number of places of a new table whose opener hasn't chosen one."""
+    """Return the number of seats of a new table whose opener hasn't chosen one: as near to _USUAL_SEATS as allowed."""
     return min(seat_counts(rules), key=lambda seats: abs(seats - _USUAL_SEATS))
 
 

@@ -97,7 +97,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
 
 
 def _require_guarded_routes() -> None:
-    """Raise ValueError as `make_app` does."""
+    """Raise ValueError if the routes differ from ROUTES, or one with a body isn't an AuthorizedRoute."""
     routes = [route for router in ROUTERS for route in router.routes]
     unguarded = [
         str(getattr(route, "path", route))

@@ -114,8 +114,10 @@ async def _make_messages(poller: ChangePoller, polls: int) -> AsyncIterator[str]
             if poller.line != reported_line:
                 yield "event: chat\ndata: changed\n\n"
                 reported_line = poller.line
-            if number % polls == 0 and poller.change != reported_change:
-                yield "data: changed\n\n" if reported_change is not None else ":\n\n"
-                reported_change = poller.change
+            is_due = number % polls == 0
+            if is_due and reported_change not in (None, poller.change):
+                yield "data: changed\n\n"
             elif number % (4 * _POLLS) == 0:
                 yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left
+            if is_due:
+                reported_change = poller.change

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from posixpath import dirname, join, normpath
@@ -87,7 +86,7 @@ def render_document(path: str) -> Document:
             token.attrs = {"class": "number"} if "right" in str(token.attrs["style"]) else {}
         elif token.type == "table_open":
             token.attrs["tabindex"] = "0"  # so that the keyboard can scroll a wide table
-        links += _rewrite_links(path, heading, token.children or [])
+        links += [(heading, text, address) for text, address in _rewrite_links(path, token.children or [])]
     return Document(title, parser.renderer.render(tokens, parser.options, {}), tuple(links))
 
 
@@ -98,8 +97,9 @@ def _make_anchor(heading: str, counts: Counter[str]) -> str:
     return anchor if counts[anchor] == 1 else f"{anchor}-{counts[anchor] - 1}"
 
 
-def _rewrite_links(path: str, heading: str, tokens: list[Token]) -> Iterator[tuple[str, str, str]]:
-    """Give the links and images of a document's text their addresses; yield (heading, text, address) of inner links."""
+def _rewrite_links(path: str, tokens: list[Token]) -> list[tuple[str, str]]:
+    """Give the links and images of a document's text their addresses; return (text, address) of links to this site."""
+    links = []
     for start, token in enumerate(tokens):
         if token.type == "image":
             token.attrs["src"] = _resolve_link(path, str(token.attrs["src"])) or ""
@@ -109,7 +109,8 @@ def _rewrite_links(path: str, heading: str, tokens: list[Token]) -> Iterator[tup
             token.attrs["href"] = address or ""
             token.hidden = tokens[end].hidden = address is None
             if address is not None and address.startswith("/"):
-                yield heading, _join_text(tokens[start:end]), address
+                links.append((_join_text(tokens[start:end]), address))
+    return links
 
 
 def _join_text(tokens: list[Token]) -> str:

@@ -29,16 +29,14 @@ MAX_CACHED_GRADES = 16
 _cached_grades: dict[Any, tuple[grading.Grades, float]] = {}  # with the time of their computation
 _grades_lock = threading.Lock()
 
-OptionalName = str | None
-
 
 @page_and_json(grades_router, "/admin/grades", "all_grades.html", fresh_s=1)
 def all_users_grades(
     ladder: Ladder,
     context: ViewContext,
-    final: OptionalName = None,
-    deadline: OptionalName = None,
-    release: OptionalName = None,
+    final: str | None = None,
+    deadline: str | None = None,
+    release: str | None = None,
 ) -> grading.GradesPage:
     """Return the grades of a final, of a deadline or of now, or those of a release."""
     return make_grades_page(ladder, context, final, deadline, release)
@@ -46,7 +44,7 @@ def all_users_grades(
 
 @page_and_json(grades_router, "/grades", "grades.html", fresh_s=1)
 def own(
-    ladder: Ladder, context: ViewContext, final: OptionalName = None, deadline: OptionalName = None
+    ladder: Ladder, context: ViewContext, final: str | None = None, deadline: str | None = None
 ) -> grading.GradesPage:
     """Return the viewer's grade: the newest released one and the current one."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
@@ -63,9 +61,9 @@ def own(
 @grades_router.get("/admin/grades.csv", include_in_schema=False)
 def download_grades(
     request: CurrentContext,
-    final: OptionalName = None,
-    deadline: OptionalName = None,
-    release: OptionalName = None,
+    final: str | None = None,
+    deadline: str | None = None,
+    release: str | None = None,
     form: Annotated[
         Literal["plain", "canvas", "canvas-api", "moodle", "moodle-worksheet"], Query(alias="format")
     ] = "plain",
@@ -132,13 +130,13 @@ def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:
     return tuple(final.name for final in grading.list_finals(context).items if final.key is not None)
 
 
-def _require_revealed(final: OptionalName, revealed_finals: tuple[str, ...]) -> None:
+def _require_revealed(final: str | None, revealed_finals: tuple[str, ...]) -> None:
     if final is not None and final not in revealed_finals:
         raise LadderError(f"The final \"{final}\" isn't revealed, or doesn't exist.")
 
 
 def make_grades_page(
-    ladder: Ladder, context: ViewContext, final: OptionalName, deadline: OptionalName, release: OptionalName = None
+    ladder: Ladder, context: ViewContext, final: str | None, deadline: str | None, release: str | None = None
 ) -> grading.GradesPage:
     """Return the grades that the viewer may see, of revealed finals only.
 
@@ -178,7 +176,7 @@ def _add_deadline(
 
 
 def _get_cached_grades(
-    ladder: Ladder, context: ViewContext, settings: LadderSettings, final: OptionalName, deadline: OptionalName
+    ladder: Ladder, context: ViewContext, settings: LadderSettings, final: str | None, deadline: str | None
 ) -> tuple[grading.Grades, float]:
     """Return all users' grades, at most GRADES_FRESH_S old, and the time at which they were computed.
 

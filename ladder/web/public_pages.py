@@ -215,8 +215,8 @@ def playground_file(name: str, accept_encoding: Annotated[str, Header()] = "") -
         raise HTTPError(404, "This file doesn't exist.")
     media_type = PLAYGROUND_TYPES[file.suffix.removeprefix(".")]
     is_hashed = re.search(r"\.[0-9a-f]{12}\.", file.name) is not None
-    headers = {**(CACHE_FOREVER if is_hashed else {"Cache-Control": "no-cache"}), "Vary": "Accept-Encoding"}
-    headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+    caching = CACHE_FOREVER if is_hashed else {"Cache-Control": "no-cache"}
+    headers = {**caching, "Vary": "Accept-Encoding", "Content-Security-Policy": "frame-ancestors 'self'"}
     compressed = file.with_name(f"{file.name}.br")
     if re.search(r"\bbr\b", accept_encoding) and compressed.is_file():
         return FileResponse(compressed, media_type=media_type, headers={**headers, "Content-Encoding": "br"})

@@ -207,10 +207,11 @@ def _render_cached(
     fresh_s: float | None = None,
     is_permanent: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return what `render` returns for the value of `make`, None if the client's ETag is current, and the headers.
+    """Return (content, headers) of a response: what `render` makes of the value that `make` returns.
 
-    shared, fresh_s: as in `render_page`. is_permanent: the value never changes, so the ladder's revision isn't a part
-    of its ETag. Raises HTTPError if the page doesn't exist for this viewer.
+    The content is None if the client has it already, by its ETag. shared, fresh_s: as in `render_page`. is_permanent:
+    the value never changes, so its ETag doesn't contain the ladder's revision. Raises HTTPError 404 if `make` returns
+    None.
     """
     viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
     shared_pages = request.state.shared_pages
@@ -297,8 +298,8 @@ def _make_viewer_key(viewer: Viewer) -> str:
 def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = "") -> Markup:
     """Return a time as HTML in UTC; "-" for None.
 
-    The browser's script shows it relative to now, with the time in the reader's zone on hover; if `exact`, that time;
-    `both`: that time, and relative to now.
+    show: what the browser's script puts in its place. "": the time relative to now, and on hover that in the reader's
+    zone. "exact": the time in the reader's zone. "both": this, then relative to now.
     """
     if timestamp is None:
         return Markup("-")
@@ -334,7 +335,10 @@ def render_qr_code(text: str) -> Markup:
 
 
 def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, float]]:
-    """Return (x, rating) for each day, with x from 0 (the first day) to 1; `end`: "value", "low" or "high"."""
+    """Return (x, rating) for each day, with x from 0 (the first day) to 1.
+
+    end: "value" for the rating itself; "low" or "high" for that end of its interval, or the rating without an interval.
+    """
     last_index = max(1, len(days) - 1)
     points = []
     for index, day in enumerate(days):
@@ -377,8 +381,8 @@ def page_and_json(
     """Return a decorator that serves a function's value as a page at `path`, and as JSON below /api.
 
     The function takes the ladder, a ViewContext and the parameters of the path and the query. It returns a value of
-    the ladder, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`. personal: of a shared page,
-    users with a login get their own.
+    the ladder, or None for a 404 error. shared, fresh_s: as in `render_page`. personal: only viewers without a login
+    share the page.
     """
 
     def declare(make: F) -> F:

@@ -77,7 +77,7 @@ def serve_web(
             try:
                 server.run(sockets=[listener])
             finally:
-                if monitor.outdated is not None:
+                if monitor.outdated is not None:  # then `watch_database` has caused the KeyboardInterrupt
                     raise monitor.outdated
 
 

@@ -172,7 +172,7 @@ def change_password(
     tokens: Annotated[bool, Form()] = False,
     then: Annotated[str, Form()] = "/account?password=set",
 ) -> Response:
-    """Set a password, or change it, and redirect to `then`."""
+    """Set or change the password, as `users.set_password` does, and redirect to `then`."""
     count_try(request, "password")
     users.set_password(request.ladder, request.viewer, new, current, tokens)
     return RedirectResponse(safe_redirect_path(then), 303)
@@ -201,7 +201,7 @@ def show_invitation(request: CurrentContext, invitation: str) -> Response:
 
 
 @account_router.post("/account/team", include_in_schema=False)
-def enter_team(
+def change_team(
     request: CurrentContext,
     name: Annotated[str, Form(max_length=100)] = "",
     invitation: Annotated[str, Form(max_length=200)] = "",
@@ -280,10 +280,9 @@ def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str 
     """
     count_try(request, "sign in")
     settings, secret = _get_provider(request)
-    # A provider may omit the state of a refusal.
-    cookie_values = {} if error else _get_cookie_values(request, state, secret)
-    if error or not code:
+    if error or not code:  # perhaps without a state
         raise HTTPError(403, "The provider rejected the sign-in. Start again on the sign-in page.", request)
+    cookie_values = _get_cookie_values(request, state, secret)
     claims = _fetch_claims(request, settings, secret, code, cookie_values)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])

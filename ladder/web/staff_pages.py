@@ -106,7 +106,7 @@ def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
         replace(
             finding,
             message=hide_folders(ladder, finding.message),
-            fix_command=finding.fix_command and hide_folders(ladder, finding.fix_command),
+            fix_command=hide_folders(ladder, finding.fix_command),
         )
         for finding in check_ladder(ladder.path)
     )
@@ -202,7 +202,7 @@ async def _read_form_values(http: Request) -> dict[str, str]:
 
 
 @admin_router.post("/admin/settings", include_in_schema=False)
-def change(
+def save_settings(
     *,
     request: CurrentContext,
     values: Annotated[dict[str, str], Depends(_read_form_values)],
@@ -229,8 +229,7 @@ def change(
     except LadderError as error:
         is_changed = sha256 != hash_settings(request.ladder.path)
         form = _find_setting_form(request.ladder, table, index)
-        is_same_item = not is_changed or index is None  # else it may now be another item of the list
-        if form is None or not (is_same_item or (form.fields[0].value == values.get("name") and not remove)):
+        if form is None or (is_changed and (remove or not _has_same_item(form, values))):
             raise
         problem = hide_folders(request.ladder, str(error)).partition("\n")[0]
         return _render_settings(request, _describe_refusal(form, values, problem, is_changed))
@@ -243,12 +242,18 @@ def _find_setting_form(ladder: Ladder, table: str, index: int | None) -> Setting
     return forms.get((table, index))
 
 
+def _has_same_item(form: SettingForm, values: Mapping[str, str]) -> bool:
+    """Return whether these values are still of this form: its place in a list may have got an item of another name."""
+    return form.index is None or form.fields[0].value == values.get("name")
+
+
 def _describe_refusal(
     form: SettingForm, values: Mapping[str, str], problem: str, is_changed: bool
 ) -> dict[str, object]:
-    """Return what the page of settings shows of a refused form. problem: the error's first line.
+    """Return what the page of settings shows of a refused form, with the problem at the field that it names, if any.
 
-    is_changed: whether the file was changed since the form was made.
+    problem: the error's first line, as in "ladder.toml: quotas.max_bots_per_user: it must be 1 or more." is_changed:
+    whether the file was changed since the form was made.
     """
     name = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
     text = problem.rpartition(f"{name or SETTINGS_FILE}: ")[2].rstrip(".")
@@ -278,10 +283,10 @@ def people(
 ) -> dashboards.UserAdminList:
     """Return fifty users that match all words of `search`, a section and a state, after the pseudonym `after`."""
     try:
-        grades = make_grades_page(ladder, context, None, None).grades
+        current = make_grades_page(ladder, context, None, None).grades
     except LadderError:  # the page of grades shows it
-        grades = None
-    points = None if grades is None else {grade.user.login: grade.points for grade in grades.grades}
+        current = None
+    points = None if current is None else {grade.user.login: grade.points for grade in current.grades}
     return dashboards.list_users_for_admin(context, search, after=after, section=section, state=state, points=points)
 
 
@@ -292,7 +297,7 @@ def person(ladder: Ladder, context: ViewContext, login: str) -> dashboards.UserA
 
 
 @users_router.post("/admin/users", include_in_schema=False)
-def add(
+def add_user(
     request: CurrentContext,
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
@@ -310,17 +315,19 @@ def add(
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
 def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
-    """Show what the import of a roster would change, with a form that imports it. It may be in Windows-1252.
+    """Show what the import of a roster, in UTF-8 or Windows-1252, would change, with a form that imports it.
 
     Raises LadderError if it is too large, or no roster.
     """
-    name, file = (roster.filename or "the roster")[:MAX_FILE_NAME_CHARS], roster.file.read()
+    name = (roster.filename or "the roster")[:MAX_FILE_NAME_CHARS]
+    file = data = roster.file.read()
     if len(file) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
     try:
-        people, data = parse_roster(file, name), file
+        people = parse_roster(file, name)
     except RosterEncodingError as error:
-        people, data = parse_roster(error.converted, name), error.converted
+        data = error.converted  # to UTF-8
+        people = parse_roster(data, name)
     return render_form(
         request,
         "import_preview.html",
@@ -370,9 +377,14 @@ def import_team_file(
     data: Annotated[str, Form()] = "",
     move: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Set the teams of users from a CSV file, or a converted one in base64. If a line is wrong, change nothing."""
-    file_name = name if teams is None else (teams.filename or name)[:MAX_FILE_NAME_CHARS]
-    file = _decode_file(data) if teams is None else teams.file.read()
+    """Set the teams of users from a CSV file. If a line is wrong, change nothing.
+
+    A file in Windows-1252 is converted, and shown first; `name` and `data`, in base64, then come back in place of it.
+    """
+    if teams is None:
+        file_name, file = name, _decode_file(data)
+    else:
+        file_name, file = (teams.filename or name)[:MAX_FILE_NAME_CHARS], teams.file.read()
     try:
         changes = import_teams(request.ladder, file, file_name, request.actor, move)
     except RosterEncodingError as error:
@@ -385,7 +397,7 @@ def import_team_file(
 
 
 @users_router.post("/admin/users/{login:path}/team", include_in_schema=False)
-def team(
+def change_team(
     request: CurrentContext,
     login: str,
     reason: Reason,
@@ -393,7 +405,7 @@ def team(
     since: Annotated[str, Form()] = "",
     confirmed: Confirmed = False,
 ) -> Response:
-    """Move a user to a team, or out of any team if none is named.
+    """Move a user to a team, from the time `since` if it is given, or out of any team if none is named.
 
     Raises UnconfirmedError before it changes grades of deadlines that are over.
     """
@@ -418,7 +430,7 @@ def _list_closed_deadlines(ladder: Ladder, since: float | None) -> list[str]:
 
 
 @users_router.post("/admin/users/links", include_in_schema=False)
-def links(
+def create_links(
     request: CurrentContext,
     login: Annotated[str, Form()] = "",
     section: Annotated[str, Form()] = "",
@@ -500,9 +512,9 @@ def erase(
     typed: Annotated[str, Form()] = "",
     confirmed: Confirmed = False,
 ) -> Response:
-    """Erase the personal data of a user, whose login is typed once more, or offer to withdraw the user until then.
+    """Erase the personal data of a user or, if it can't be erased yet, withdraw the user once this is `confirmed`.
 
-    Raises LadderError for another typed login, UnconfirmedError if the data can't be erased yet.
+    typed: the user's login. Raises LadderError for another one, UnconfirmedError before a user is only withdrawn.
     """
     if typed.strip() != login:
         raise LadderError(f"\"{typed.strip()}\" isn't this user's login.\nNothing was erased.")
@@ -544,7 +556,7 @@ def reject(request: CurrentContext, login: str, reason: Reason) -> Response:
 def merge(
     request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "", confirmed: Confirmed = False
 ) -> Response:
-    """Merge the user `login` into the user `into`. Raises UnconfirmedError first, for a page that names both."""
+    """Merge the user `login` into the user `into`. Raises UnconfirmedError first, if both exist, to show both."""
     remaining = into.strip()
     with request.ladder.reading(request.viewer) as context:
         users = {user.login: user for user in list_users(context).items}

@@ -128,16 +128,21 @@ async def _submit_form(request: RequestContext, form: "_UploadedForm") -> bots.A
 
     Raises HTTPError if staff names no owner, LadderError for an invalid time, and the errors of `submit_bot`.
     """
-    is_staff, owner, login = request.viewer.staff, request.actor, request.actor
-    received_at = None
-    if is_staff:
+    owner, received_at = request.actor, None
+    if request.viewer.staff:
         owner, time_text = form.get_field("owner"), form.get_field("at")
         if not owner:
             raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
         received_at = parse_time(request.ladder.settings, time_text) if time_text else None
-    submit = partial(bots.submit_bot, name=form.get_field("name") or None, received_at=received_at, submitted_by=login)
+    submit = partial(
+        bots.submit_bot,
+        name=form.get_field("name") or None,
+        received_at=received_at,
+        submitted_by=request.actor,
+        uses_pseudonym=request.viewer.staff,
+    )
     async with request.state.readers:
-        return await run_in_threadpool(submit, request.ladder, form.path, owner, uses_pseudonym=is_staff)
+        return await run_in_threadpool(submit, request.ladder, form.path, owner)
 
 
 async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":

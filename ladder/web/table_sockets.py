@@ -30,7 +30,7 @@ MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even withou
 @sockets_router.websocket("/tables/{id}/socket")
 async def person(socket: WebSocket, id: request_context.RowId) -> None:
     """Serve the socket of a player's or a spectator's page."""
-    await _serve_socket(socket, id, False)
+    await _serve_socket(socket, id, is_program=False)
 
 
 @sockets_router.websocket("/tables/{id}/program")
@@ -38,10 +38,10 @@ async def program(
     socket: WebSocket, id: request_context.RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None
 ) -> None:
     """Exchange a program's lines, one per frame. `after`: how many it has received, None for a new process."""
-    await _serve_socket(socket, id, True, after)
+    await _serve_socket(socket, id, is_program=True, after=after)
 
 
-async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
+async def _serve_socket(socket: WebSocket, id: int, *, is_program: bool, after: int | None = None) -> None:
     """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page.
 
     after: as in `program`.
@@ -57,7 +57,9 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
         return
-    person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
+    person = viewer.login
+    if person is None and access.slot is not None:
+        person = f"{id}/{access.slot}"
     with request_context.hold_connection(state, socket, person) as is_allowed:
         if is_allowed:
             hello = _make_hello(access, runner, None if viewer.token else viewer.login, is_program, after)

@@ -98,10 +98,12 @@ def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> 
 @tables_router.get("/tables/new", include_in_schema=False)
 def new(request: CurrentContext) -> Response:
     """Show the form that opens a table."""
-    allowed = request.ladder.last_settings.tables.chat
-    modes = [mode for mode in ChatMode if allowed is not ChatMode.OFF and limit_chat_mode(mode, allowed) is mode]
-    pace = request.ladder.last_settings.tables.pace
-    return render_form(request, "new_table.html", rulesets=list_rulesets(request.ladder), modes=modes, pace=pace)
+    settings = request.ladder.last_settings.tables
+    allowed_modes = [mode for mode in ChatMode if limit_chat_mode(mode, settings.chat) is mode]
+    modes = [] if allowed_modes == [ChatMode.OFF] else allowed_modes  # without a choice the form doesn't ask
+    return render_form(
+        request, "new_table.html", rulesets=list_rulesets(request.ladder), modes=modes, pace=settings.pace
+    )
 
 
 @tables_router.post("/tables", include_in_schema=False)
@@ -118,8 +120,9 @@ def open_by_form(
 ) -> Response:
     """Open a table for its opener and free seats, and redirect to it: there the page sends the pace to the table."""
     count_try(request, "table")
+    clock_s = max(5, move_time_s) if move_time_s else None  # 0: without a clock
     wanted = OpenTableRequest(
-        rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, has_own_seat=True,
+        rules=rules, games=games, move_time_s=clock_s, has_own_seat=True,
         user_seats=usual_seats(get_rules(request.ladder, rules)) - 1, allow_spectators=allow_spectators,
         is_public=is_public, starts_itself=False, chat=chat,
     )  # fmt: skip
