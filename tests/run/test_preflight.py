@@ -18,7 +18,7 @@ import pytest
 from arena.bots import BuildError, load_bots
 from arena.run import FolderError, RunBuilds, RunConfig, RunFolder, record_results
 from arena.sandbox import SandboxChoice, lock_folder, make_sandbox, remove_tree
-from tests.cli_workspace import Place
+from tests.cli_workspace import QUICK_BOT, Place
 from tests.timing import within
 
 OTHER_USER = 65534
@@ -149,6 +149,20 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
         assert words in ran.err
     assert not (place.folder / "out").exists()
     place.require_nothing_left()
+
+
+def test_all_bots_are_tested_at_the_same_time(place: Place) -> None:
+    """Each waits for the others before it reads its hello."""
+    names, gate = ("a.py", "b.py", "c.py"), place.tmp / "started"
+    gate.mkdir()
+    meets = f"""import os, sys, time
+open(os.path.join({str(gate)!r}, os.path.basename(__file__)), "w").close()
+while len(os.listdir({str(gate)!r})) < {len(names)}:
+    time.sleep(0.01)
+"""
+    bots = [place.bot(name, meets + QUICK_BOT) for name in names]
+    ran = place.run("run", *bots, "--games", 3, "--start-ms", 30_000, "--sandbox", "process", "--out", "out")
+    assert ran.code == 0, ran.err
 
 
 def test_skipped_bots_are_reported_at_the_top_at_the_end_and_in_json(place: Place) -> None:
