@@ -54,25 +54,31 @@ def answering(answer: Callable[[Message], object] | None = None) -> Script:
     return make_reply_script(lambda line: polite(json.loads(line), answer))
 
 
+def make_settings(
+    folder: Path, script: Script | None = None, reports_wait_time: bool = False, bot: str = "bot.py"
+) -> checks.CheckSettings:
+    """Return settings in which a script stands for a bot, and for all with the same interpreter."""
+    if script is not None and bot == "bot.py":
+        (folder / bot).write_text("")
+    scripts = {} if script is None else {load_bots([str(folder / bot)])[0][0].argv[0]: script}
+    sandbox = InProcessSandbox(scripts, reports_wait_time=reports_wait_time)
+    settings = checks.CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch")
+    # A busy machine would report progress.
+    return replace(settings, hello_s=PATIENT_S, timeouts=PATIENT, progress_s=math.inf)
+
+
 def run_check(
     folder: Path,
-    script: Script,
+    script: Script | None,
     patience: checks.Timeouts = PATIENT,
-    hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
-    rules: tuple[coup.Ruleset, ...] = tuple(coup.PRESETS.values()),
-    clock: Callable[[], float] = time.monotonic,
-    progress_s: float = math.inf,  # else a busy machine reports progress
+    bot: str = "bot.py",
+    **settings: Any,
 ) -> list[checks.CheckStep]:
-    file = folder / "bot.py"
-    file.write_text("")
-    argv = load_bots([str(file)])[0][0].argv
-    sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time=reports_wait_time)
-    settings = checks.CheckSettings(
-        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience
-    )
-    steps = list(check_bot(str(file), replace(settings, rules=rules, clock=clock, progress_s=progress_s)))
-    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    usual = make_settings(folder, script, reports_wait_time, bot)
+    steps = list(check_bot(str(folder / bot), replace(usual, timeouts=patience, **settings)))
+    assert isinstance(usual.sandbox, InProcessSandbox)
+    assert all(box.stdin == -1 for box in usual.sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
 
@@ -224,20 +230,25 @@ def flushes_only_its_hello(peer: ScriptPeer) -> None:
     at_the_end_of_input(peer)
 
 
-def dies_of_the_first_request(peer: ScriptPeer) -> None:
-    for line in peer.lines():
-        if b'"request"' in line:
-            peer.log(b"KeyError: 'cards'\n")
-            peer.die(1)
-        if b'"hello"' in line:
-            peer.send(b'{"type":"hello"}\n')
+def dying(*wrote: bytes) -> Script:
+    """Return a script that writes lines to standard error at its first request, and dies."""
+
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            if b'"request"' in line:
+                peer.log(b"\n".join((*wrote, b"")))
+                peer.die(1)
+            if b'"hello"' in line:
+                peer.send(b'{"type":"hello"}\n')
+
+    return script
+
+
+dies_of_the_first_request = dying(b"KeyError: 'cards'")
 
 
 def stays(peer: ScriptPeer) -> None:
-    for line in peer.lines():
-        answer = polite(json.loads(line))
-        if answer:
-            peer.send(answer)
+    answering()(peer)
     peer.wait()
 
 
@@ -254,7 +265,7 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 @pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
 def test_a_bot_without_hello_or_reply_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
     patience = PATIENT if script in (dies_of_the_first_request, stays) else SHORT  # these two don't let it wait
-    failed = find_failure(run_check(tmp_path, script, patience, SHORT_S if name == "hello" else PATIENT_S))
+    failed = find_failure(run_check(tmp_path, script, patience, hello_s=SHORT_S if name == "hello" else PATIENT_S))
     assert failed.check == name
     assert words in failed.message
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
@@ -262,9 +273,6 @@ def test_a_bot_without_hello_or_reply_fails(tmp_path: Path, script: Script, name
 
 @pytest.mark.clock
 def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) -> None:
-    file = tmp_path / "bot.py"
-    file.write_text("")
-
     def computes(peer: ScriptPeer) -> None:
         for line in peer.lines():
             for _ in range(6 * (b'"id":1,' in line)):
@@ -274,12 +282,8 @@ def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) 
 
     fails, plays = checks.Severity.FAIL, checks.Severity.OK
     for script, level in ((ScriptPeer.wait, fails), (silent_after_hello, fails), (computes, plays)):
-        sandbox = InProcessSandbox({load_bots([str(file)])[0][0].argv[0]: script}, reports_wait_time=True)
-        settings = checks.CheckSettings(
-            sandbox, SandboxChoice("process"), tmp_path / "scratch", idle_s=0.4, leave_s=PATIENT_S
-        )
-        settings = replace(settings, hello_s=PATIENT_S, timeouts=PATIENT)
-        step = checks.smoke_test(load_bots([str(file)])[0][0], settings, lambda: None)
+        settings = replace(make_settings(tmp_path, script, True), idle_s=0.4, leave_s=PATIENT_S)
+        step = checks.smoke_test(load_bots([str(tmp_path / "bot.py")])[0][0], settings, lambda: None)
         assert step.severity is level
         assert level is plays or "within" in step.message
 
@@ -295,8 +299,7 @@ def test_a_failed_build_gets_the_advice_of_its_output(tmp_path: Path, printed: s
     (tmp_path / "bot").mkdir()
     text = f"echo '{printed}' >&2; exit 1"
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "./bot"\nbuild = ["sh", "-c", {json.dumps(text)}]\n')
-    settings = checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch")
-    failed = find_failure(list(check_bot(str(tmp_path / "bot"), settings)))
+    failed = find_failure(run_check(tmp_path, None, bot="bot"))
     assert failed.check == "build"
     assert failed.advice.startswith(words)
     assert "Run the command in the bot's folder" in failed.advice
@@ -349,9 +352,7 @@ def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> Non
         (home / "weights" / "bin" / "python").symlink_to("/usr/bin/python3")
     else:
         (home / "weights").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    first = next(
-        check_bot(str(home), checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
-    )
+    first = next(check_bot(str(home), make_settings(tmp_path)))
     assert first.severity is checks.Severity.WARN
     assert ("run python3" in first.advice) == (odd == "a virtual environment")
     assert "weights" in first.message
@@ -389,20 +390,6 @@ def test_frames_of_kits_and_runtimes_are_left_out(tmp_path: Path, wrote: tuple[b
     assert failed.stderr == (FAILED, *wrote[: len(wrote) // 2], b"oops: x")
 
 
-def dying(*wrote: bytes) -> Script:
-    """Return a script that writes lines to standard error at its first request, and dies."""
-
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            if b'"request"' in line:
-                peer.log(b"\n".join((*wrote, b"")))
-                peer.die(1)
-            if b'"hello"' in line:
-                peer.send(b'{"type":"hello"}\n')
-
-    return script
-
-
 def test_rare_forms_of_requests_are_asked_with_the_first_rules(tmp_path: Path) -> None:
     seen: set[str] = set()
 
@@ -412,11 +399,8 @@ def test_rare_forms_of_requests_are_asked_with_the_first_rules(tmp_path: Path) -
         exchanges = [place for place, move in enumerate(message["legal"]) if move.get("action") == "exchange"]
         return {"id": message["id"], "choice": (*exchanges, 0)[0]}
 
-    assert not [
-        step
-        for step in run_check(tmp_path, answering(answer), rules=(coup.PRESETS["coup"],))
-        if step.severity is checks.Severity.FAIL
-    ]
+    steps = run_check(tmp_path, answering(answer), rules=(coup.PRESETS["coup"],))
+    assert not [step for step in steps if step.severity is checks.Severity.FAIL]
     assert seen >= {"exchange, 1 of 1 cards", "lose, 1 of 2 cards", "10 players"}
 
 
@@ -444,18 +428,12 @@ def test_the_progress_of_a_slow_bot_is_reported_before_its_first_verdict(tmp_pat
 
 
 def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
-    (tmp_path / "bot.py").write_text("")
-    argv = load_bots([str(tmp_path / "bot.py")])[0][0].argv
     readings = count()
 
     def clock() -> float:
         return time.monotonic() + next(readings) // 7 * 1000
 
-    sandbox = InProcessSandbox({argv[0]: answering()})
-    settings = checks.CheckSettings(
-        sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock
-    )
-    steps = list(check_bot(str(tmp_path / "bot.py"), settings))
+    steps = run_check(tmp_path, answering(), clock=clock, progress_s=2.0)
     assert {step.severity for step in steps} <= {checks.Severity.OK, checks.Severity.NOTE, checks.Severity.NOW}
 
 
@@ -486,12 +464,10 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, checks.CheckS
     names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
     for name in (names[0], names[2]):
         Path(name).write_text("")
-    sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
-    settings = checks.CheckSettings(
-        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT, progress_s=math.inf
-    )
+    settings = make_settings(folder, script)
     found = list(checks.check_all(names, settings))
-    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    assert isinstance(settings.sandbox, InProcessSandbox)
+    assert all(box.stdin == -1 for box in settings.sandbox.boxes), "a box wasn't closed"
     return found
 
 
@@ -532,47 +508,28 @@ def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_missing_bot_fails_the_first_step(tmp_path: Path) -> None:
-    settings = checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
-    (step,) = check_bot(str(tmp_path / "none.py"), settings)
+    (step,) = run_check(tmp_path, None, bot="none.py")
     assert (step.check, step.severity) == ("file", checks.Severity.FAIL)
     assert step.advice == "A bot is a file, or a folder with bot.toml."
 
 
 def test_the_preflight_reports_a_bot_that_is_silent_after_its_hello(tmp_path: Path) -> None:
     """It is reported once, after two seconds of silence, before its time is over."""
-    (tmp_path / "bot.py").write_text("")
-    ((found,), _) = load_bots([str(tmp_path / "bot.py")])
     for script, level, output in ((answering(), checks.Severity.OK, 0), (silent_after_hello, checks.Severity.FAIL, 1)):
         mute: list[bool] = []
-        settings = checks.CheckSettings(
-            InProcessSandbox({found.argv[0]: script}),
-            SandboxChoice("process"),
-            tmp_path,
-            timeouts=checks.Timeouts(2.1, 0.0),
-        )
+        settings = replace(make_settings(tmp_path, script), timeouts=checks.Timeouts(2.1, 0.0))
+        ((found,), _) = load_bots([str(tmp_path / "bot.py")])
         assert checks.smoke_test(found, settings, partial(mute.append, True)).severity is level
         assert len(mute) == output
 
 
 def test_a_slow_bot_is_asked_less_where_time_is_limited(tmp_path: Path) -> None:
-    file = tmp_path / "bot.py"
-    file.write_text("")
-    argv = load_bots([str(file)])[0][0].argv
     ticks = count()  # each look at the clock takes a tenth of a second
 
     def asked(enough_s: float) -> tuple[int, str]:
-        settings = checks.CheckSettings(
-            InProcessSandbox({argv[0]: answering()}),
-            SandboxChoice("process"),
-            tmp_path / "scratch",
-            rules=(coup.PRESETS["coup"],),
-            hello_s=1e9,
-            timeouts=checks.Timeouts(1e9, 0.0),
-            clock=lambda: next(ticks) / 10,
-            leave_s=1e9,
-            enough_s=enough_s,
-        )
-        steps = {step.check: step for step in check_bot(str(file), settings)}
+        never, clock = checks.Timeouts(1e9, 0.0), lambda: next(ticks) / 10
+        limits = {"hello_s": 1e9, "leave_s": 1e9, "enough_s": enough_s, "rules": (coup.PRESETS["coup"],)}
+        steps = {step.check: step for step in run_check(tmp_path, answering(), never, clock=clock, **limits)}
         assert {step.severity for step in steps.values()} <= {checks.Severity.OK, checks.Severity.NOTE}
         return int(steps["more games"].message.split()[0]), steps["all requests"].message
 
@@ -588,9 +545,7 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
     warned = " warning: " in said
     building = []
-    settings = checks.CheckSettings(
-        InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", on_build=building.append
-    )
+    settings = replace(make_settings(tmp_path), on_build=building.append)
     with closing(check_bot(str(tmp_path / "bot"), settings)) as steps:
         assert next(steps).check == "file"
         step = next(steps)
@@ -603,11 +558,7 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
 def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
-    argv = load_bots([str(tmp_path / "bot")])[0][0].argv
-    settings = checks.CheckSettings(
-        InProcessSandbox({argv[0]: answering()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
-    )
-    steps = list(check_bot(str(tmp_path / "bot"), settings))
+    steps = run_check(tmp_path, answering(), bot="bot")
     assert (tmp_path / "bot" / "made").exists()
     assert [step for step in steps if step.severity is checks.Severity.FAIL] == []
 
@@ -637,39 +588,30 @@ def test_a_bot_that_would_fail_without_altered_lines_isnt_said_to_depend_on_them
 
 
 @pytest.mark.parametrize(
-    ("at", "words"),
+    ("ends", "words"),
     [
-        (("game_start", 2), "keeps from earlier games"),
-        (("game_over", 1), "ended at the line before the request, of the type game_over"),
+        (lambda seen: [line["type"] for line in seen].count("game_start") == 2, "keeps from earlier games"),
+        (lambda seen: seen[-1]["type"] == "game_over", "ended at the line before the request, of the type game_over"),
+        (
+            lambda seen: seen[-1]["type"] == "game_over" and seen[-1]["winner"] is None,
+            "whose winner is null, as after each draw",
+        ),
     ],
-    ids=["kept", "at the end of a game"],
+    ids=["kept", "at the end of a game", "after a draw"],
 )
 def test_another_process_shows_at_which_line_or_state_a_bot_fails(
-    tmp_path: Path, at: tuple[str, int], words: str
+    tmp_path: Path, ends: Callable[[list[Message]], bool], words: str
 ) -> None:
     def script(peer: ScriptPeer) -> None:
-        seen: list[str] = []
+        seen: list[Message] = []
         for line in peer.lines():
-            message = json.loads(line)
-            seen.append(message["type"])
-            if seen.count(at[0]) == at[1] and message["type"] in ("request", "game_over"):
+            seen.append(json.loads(line))
+            if seen[-1]["type"] in ("request", "game_over") and ends(seen):
                 peer.die(1)
-            if (reply := polite(message)) is not None:
+            if (reply := polite(seen[-1])) is not None:
                 peer.send(reply)
 
     assert words in find_failure(run_check(tmp_path, script)).advice
-
-
-def test_a_bot_that_ends_after_a_draw_fails(tmp_path: Path) -> None:
-    def script(peer: ScriptPeer) -> None:
-        for line in peer.lines():
-            message = json.loads(line)
-            if message["type"] == "game_over" and message["winner"] is None:
-                peer.die(1)
-            if (reply := polite(message)) is not None:
-                peer.send(reply)
-
-    assert "whose winner is null, as after each draw" in find_failure(run_check(tmp_path, script)).advice
 
 
 def test_a_program_that_ends_late_gets_a_note(tmp_path: Path) -> None:
@@ -689,13 +631,8 @@ def test_a_program_that_ends_late_gets_a_note(tmp_path: Path) -> None:
         over.set()
         late.wait(PATIENT_S)
 
-    file = tmp_path / "bot.py"
-    file.write_text("")
-    argv = load_bots([str(file)])[0][0].argv
-    settings = checks.CheckSettings(
-        InProcessSandbox({argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=PATIENT, clock=clock
-    )
-    (step,) = [each for each in check_bot(str(file), settings) if each.check == "end of input"]
+    steps = run_check(tmp_path, script, clock=clock)
+    (step,) = [each for each in steps if each.check == "end of input"]
     assert (step.severity, step.message) == (checks.Severity.NOTE, "exits later than 500 ms after its input ended")
 
 

@@ -1,7 +1,8 @@
 """Tests of the wire's models: strict for lines of the referee, lenient for lines of bots."""
 
 import json
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from protocol import Malformed, encode, parse_hello, parse_reply
 from protocol.messages import TO_BOT, BotHello, Reply, parse_to_bot
-from protocol.payloads import Event, Role
+from protocol.payloads import Event
 
 STATE: dict[str, Any] = {
     "turn": 4,
@@ -155,57 +156,16 @@ EVENTS: list[dict[str, Any]] = [
     {"n": 38, "event": "say", "seat": 0, "says": "doubt", "role": "duke", "target": 1},
     {"n": 39, "event": "say", "seat": 0, "says": "text", "text": "\U0001f3b2" * 200},
 ]
-HELLO: dict[str, Any] = {
-    "type": "hello",
-    "protocol": 1,
-    "ruleset": {
-        "name": "coup",
-        "seats": 2,
-        "deck": dict.fromkeys(sorted(set(get_args(Role.__value__)) - {"inquisitor"}), 3),
-        "start_coins": 2,
-        "two_player_starter_coins": 1,
-        "coup_cost": 7,
-        "assassinate_cost": 3,
-        "forced_coup": 10,
-        "turn_limit": 200,
-        "first_player": "seat_0",
-        "attacks_blocked_by": "target",
-        "block_challenged_by": "anyone",
-        "prove": "choose",
-        "shown_card": "replaced",
-        "block_after_failed_challenge": "yes",
-        "exchange_draw": 2,
-        "exchange_return": "any",
-        "inquisitor": False,
-        "examine_pick": "target",
-        "examine_replace": "draw_first",
-        "reformation": False,
-        "allegiance_start": "starter_chooses",
-        "embezzle_concede": True,
-        "draft": False,
-        "dead_target": "nothing",
-        "talk": "off",
-    },
-    "limits": {
-        "limit_ms": 500,
-        "bank_ms": 10000,
-        "start_ms": 10000,
-        "line_bytes": 65536,
-        "flood_bytes": 1048576,
-        "lives": 3,
-        "forfeits": 3,
-        "clock": "own",
-        "ponder": False,
-        "memory_mb": 256,
-        "processes": 64,
-        "cpu_s": 1200,
-        "cores": 1.5,
-        "file_size_mb": 64,
-        "tmp_mb": 16,
-        "open_files": 256,
-    },
-    "match": {"games": 24, "seats": 2, "your_handle": "B", "handles": ["A", "B"]},
-    "bot_seed": "0123456789abcdef" * 2,
+EXAMPLES = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
+HELLO: dict[str, Any] = json.loads(EXAMPLES.read_bytes().splitlines()[0])
+GAME_START: dict[str, Any] = {
+    "type": "game_start",
+    "game": 0,
+    "game_seed": "0123456789abcdef" * 2,
+    "seat": 1,
+    "players": ["A", "B"],
+    "you": {"seat": 1, "cards": ["duke", "duke"]},
+    "state": STATE,
 }
 ERROR: dict[str, Any] = {
     "type": "error",
@@ -227,24 +187,8 @@ GAME_OVER: dict[str, Any] = {
 }
 LINES: list[dict[str, Any]] = [
     HELLO,
-    {
-        "type": "game_start",
-        "game": 0,
-        "game_seed": "0123456789abcdef" * 2,
-        "seat": 1,
-        "players": ["A", "B"],
-        "you": {"seat": 1, "cards": ["duke", "duke"]},
-        "state": STATE,
-    },
-    {
-        "type": "game_start",
-        "game": 0,
-        "game_seed": "0123456789abcdef" * 2,
-        "seat": 1,
-        "players": ["A", "B"],
-        "you": {"seat": 1, "cards": ["duke", "duke"]},
-        "state": SIDED,
-    },
+    GAME_START,
+    {**GAME_START, "state": SIDED},
     *({**REQUEST, "kind": kind, **own} for kind, own in KINDS.items()),
     *VARIANTS,
     {**REQUEST, "kind": "turn", **KINDS["turn"], "events": EVENTS},
