@@ -4,7 +4,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path
@@ -156,6 +156,11 @@ def certain(worlds: set[World], view: coup.View) -> tuple[coup.CertainCards, dic
     return coup.CertainCards(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
 
 
+def heard(seat: int, events: Iterable[coup.Event], rules: coup.Ruleset) -> list[coup.Event]:
+    """Return a seat's copies of the events that concern its knowledge."""
+    return [coup.event_for_seat(event, seat) for event in events if type(event) in coup.concerning(rules)]
+
+
 def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, coup.CertainCards, set[World]]]:
     """Yield the steps before which a seat is asked, with its knowledge and all deals that it can't rule out."""
     worlds = possible_starts(steps[0].before, seat)
@@ -167,11 +172,7 @@ def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, coup.C
             knowledge = knowledge or coup.Knowledge(view)
             yield step, knowledge.known(view, news), worlds
             news = []
-        news += [
-            coup.event_for_seat(event, seat)
-            for event in step.events
-            if type(event) in coup.concerning(step.before.board.rules)
-        ]
+        news += heard(seat, step.events, step.before.board.rules)
         worlds = follow_worlds(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
 
@@ -243,9 +244,7 @@ def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
                 assert 0 <= chance <= 1
                 assert chance not in (0, 1) or (role in hands[other]) == chance
         for seat in range(game[1]):
-            news[seat] += [
-                coup.event_for_seat(event, seat) for event in step.events if type(event) in coup.concerning(board.rules)
-            ]
+            news[seat] += heard(seat, step.events, board.rules)
 
 
 # Cards of the deck that seats know, at all requests of a game: their number, and a digest of all lists. Neither fewer
@@ -264,7 +263,6 @@ IN_DECK: list[tuple[Game, int, str]] = [
 @each("game, count, digest", IN_DECK)
 def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game: Game, count: int, digest: str) -> None:
     steps = played(*game)
-    kinds = coup.concerning(steps[0].before.board.rules)
     minds: dict[int, coup.Knowledge] = {}
     news: list[list[coup.Event]] = [[] for _ in range(game[1])]
     known: list[list[str]] = []
@@ -273,8 +271,8 @@ def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game:
             view = coup.view_from_seat(step.before, seat)
             known.append([*minds.setdefault(seat, coup.Knowledge(view)).known(view, news[seat]).deck])
             news[seat] = []
-        for seat, heard in enumerate(news):
-            heard += [coup.event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+        for seat in range(game[1]):
+            news[seat] += heard(seat, step.events, step.before.board.rules)
     assert (sum(map(len, known)), hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]) == (count, digest)
 
 
@@ -283,8 +281,7 @@ def test_at_five_seats_facts_about_several_hands_are_kept(scene: Scene) -> None:
     game = scene("duke captain / duke assassin / duke contessa / contessa contessa / captain captain", actor=1)
     mind = coup.Knowledge(game.sees(0))
     game.play("tax; - - ! -; show:duke; lose:captain; tax; ! - - -; show:duke; lose:contessa")
-    kinds = coup.concerning(coup.COUP)
-    known = mind.known(game.sees(0), [coup.event_for_seat(event, 0) for event in game.events if type(event) in kinds])
+    known = mind.known(game.sees(0), heard(0, game.events, coup.COUP))
     assert known.players == tuple(coup.CertainHand(seat, (), (coup.Role.DUKE,)) for seat in (3, 4))
 
 
@@ -303,10 +300,7 @@ def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
         mind.known(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
-        known = mind.known(
-            game.sees(0),
-            [coup.event_for_seat(event, 0) for event in game.events if type(event) in coup.concerning(coup.COUP)],
-        )
+        known = mind.known(game.sees(0), heard(0, game.events, coup.COUP))
         assert known.players == tuple(
             coup.CertainHand(seat, (), (coup.Role.AMBASSADOR,)) for seat in range(2, count + 1)
         )
@@ -333,8 +327,8 @@ def test_knowledge_after_each_request_of_the_cases(case: dict[str, Any]) -> None
         elif line["type"] == "request":
             assert mind is not None
             view = view_of(rules, line)
-            heard = filter(None, map(event_of, line["events"]))
-            known = mind.known(view, [event for event in heard if type(event) in coup.concerning(rules)])
+            events = [*filter(None, map(event_of, line["events"]))]
+            known = mind.known(view, heard(view.seat, events, rules))
             knows = step.get("knows", {})
             for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():
@@ -392,9 +386,8 @@ def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) 
     steps = played("andy-as-written", 5, seed, 0.2)
     minds = [coup.Knowledge(coup.view_from_seat(steps[0].before, seat)) for seat in range(5)]
     for step in steps:
-        kinds = coup.concerning(step.after.board.rules)
         for seat, mind in enumerate(minds):
-            news = [coup.event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+            news = heard(seat, step.events, step.after.board.rules)
             for player in mind.known(coup.view_from_seat(step.after, seat), news).players:
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand

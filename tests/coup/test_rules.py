@@ -50,27 +50,22 @@ def test_the_game_ends_at_once_when_one_player_is_left(
 # --- windows --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", list(product(["-", "!"], repeat=3))[1:])
-def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """Windows are simultaneous and sealed; other challenges have no effect."""
+@pytest.mark.parametrize(
+    ("action", "word", "event"), [("tax", "!", "challenges 2 duke"), ("foreign_aid", "block:duke", "blocks as duke")]
+)
+@pytest.mark.parametrize("answers", list(product([False, True], repeat=3))[1:])
+def test_of_several_challengers_or_blockers_the_first_clockwise_counts(
+    scene: Scene, answers: tuple[bool, ...], action: str, word: str, event: str
+) -> None:
+    """Windows are simultaneous and sealed; what others answer has no effect."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
-    played = scene(hands, actor=2).play("tax").play(" ".join(words))
-    first = words.index("!")
-    assert played.messages[1:] == [f"{(3, 0, 1)[first]} challenges 2 duke"]
-    alone = ["-", "-", "-"]
-    alone[first] = "!"
-    assert played.state == scene(hands, actor=2).play("tax").play(" ".join(alone)).state
-
-
-@pytest.mark.parametrize("words", list(product(["-", "block:duke"], repeat=3))[1:])
-def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    hands = "duke duke / captain captain / contessa contessa / assassin assassin"
-    played = scene(hands, actor=1).play("foreign_aid").play(" ".join(words))
-    first = words.index("block:duke")
-    assert played.messages[1:] == [f"{(2, 3, 0)[first]} blocks as duke"]
-    alone = ["-", "-", "-"]
-    alone[first] = "block:duke"
-    assert played.state == scene(hands, actor=1).play("foreign_aid").play(" ".join(alone)).state
+    first = answers.index(True)
+    all_of_them, alone = (
+        scene(hands, actor=2).play(action).play(" ".join(word if stands else "-" for stands in given))
+        for given in (answers, [place == first for place in range(3)])
+    )
+    assert all_of_them.messages[1:] == [f"{(3, 0, 1)[first]} {event}"]
+    assert all_of_them.state == alone.state
 
 
 # --- what is legal ------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +31,7 @@ from protocol.kits.coup_env import Player
 from tests.alternate_deals import disguise, redeal
 from tests.cases import each
 from tests.documents import blocks, document
-from tests.games import rules_of
+from tests.games import played, rules_of
 
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
@@ -49,25 +49,6 @@ GAMES: list[Game] = [
 ]
 # PettingZoo's test warns of every environment with a mask in its observations, its own board games too.
 dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
-
-
-Step = tuple[coup.State, list[coup.MoveOrForfeit], tuple[coup.Event, ...]]  # state, answers, next state
-
-
-def play_calmly(rules: coup.Ruleset, seats: int, seed: int) -> Iterator[Step]:
-    rng = random.Random(seed)
-    chance = coup.KeyedRng(bytes([seats, seed % 256]) * 16, 0)
-    state = coup.deal_game(rules, seats, chance)
-    while asked := state.board.phase.asked:
-        answers: list[coup.MoveOrForfeit] = []
-        for seat in asked:
-            moves = coup.list_legal_moves(coup.view_from_seat(state, seat))
-            calm = isinstance(state.board.phase, coup.ChallengeWindow | coup.BlockWindow) and rng.random() < 0.75
-            proves = isinstance(state.board.phase, coup.Proving) and rng.random() < 0.8
-            answers.append(coup.PASS if calm else moves[0] if proves else rng.choice(moves))
-        after, events = coup.apply_moves(state, answers, chance)
-        yield state, answers, events
-        state = after
 
 
 def chosen(mask: Any, rng: random.Random) -> int:
@@ -96,7 +77,8 @@ def test_unseen_cards_change_no_number_of_an_observation(game: Game) -> None:
     rules = rules_of(name, seats)
     rng = random.Random(seed)
     watchers: list[ObservationEncoder] = []
-    for state, _, events in play_calmly(rules, seats, seed):
+    for step in played(*game):
+        state, events = step.before, step.events
         watchers = watchers or [
             ObservationEncoder(state),
             *(ObservationEncoder(redeal(state, seat, rng)) for seat in range(seats)),
@@ -134,12 +116,13 @@ def test_unseen_cards_change_no_observation_and_no_mask(name: str) -> None:
 
 @each("game", GAMES)
 def test_every_field_agrees_with_the_view(game: Game) -> None:
-    name, seats, seed = game
+    name, seats, _ = game
     rules = rules_of(name, seats)
     fields = env(rules=rules, seats=seats).fields
     watcher: ObservationEncoder | None = None
     counts: Counter[tuple[str, int, str]] = Counter()
-    for state, _, events in play_calmly(rules, seats, seed):
+    for step in played(*game):
+        state, events = step.before, step.events
         watcher = watcher or ObservationEncoder(state)
         board = state.board
         for seat in {board.phase.asked[0], (board.actor + 1) % seats}:

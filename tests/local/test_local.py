@@ -30,7 +30,7 @@ from arena.stats.report import make_stats_report, stats_report_to_csv
 from protocol.kits.coup_kit import Bot
 from tests.cases import each
 from tests.documents import document
-from tests.games import rules_of
+from tests.games import played
 
 Message = dict[str, Any]
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
@@ -70,60 +70,41 @@ class Dice:
 
 
 @cache
-def pairs(rules: coup.Ruleset, seats: int, seed: int) -> list[tuple[Message, bytes]]:
+def pairs(name: str, seats: int, seed: int) -> list[tuple[Message, bytes]]:
     """Return all messages of a random game, and the lines that the wire writes at the same moments."""
-    return list(_pairs(rules, seats, seed))
+    return list(_pairs(name, seats, seed))
 
 
-def _pairs(rules: coup.Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
-    rng = random.Random(seed)
-    chance = coup.KeyedRng(bytes([seats, seed % 256]) * 16, 3)
-    state = coup.deal_game(rules, seats, chance, seed % seats)
+def _pairs(name: str, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
+    steps = played(name, seats, seed, 0.01 * (seed % 2))
     handles = list("ABCDEFGHIJ"[:seats])
     shown, written = referee.messages.MessageCursor(seats), referee.wire.LineCursor(seats)
     for seat in range(seats):
-        sight = coup.view_from_seat(state, seat)
-        dice = f"{seat:032x}"
-        yield (
-            referee.messages.make_game_start(sight, 3, dice, handles),
-            referee.wire.encode_game_start(sight, 3, dice, handles),
-        )
-    while asked := state.board.phase.asked:
-        question = referee.wire.PhaseRequests(state.board, 3)
-        answers: list[coup.MoveOrForfeit] = []
-        for seat in asked:
-            sight = coup.view_from_seat(state, seat)
-            moves = coup.list_legal_moves(sight)
-            message = referee.messages.make_request(
-                sight, shown.known(sight), 3, 17, shown.take(seat), referee.make_legal_moves(moves), 500, 8123
-            )
+        start = coup.view_from_seat(steps[0].before, seat), 3, f"{seat:032x}", handles
+        yield referee.messages.make_game_start(*start), referee.wire.encode_game_start(*start)
+    for step in steps:
+        question = referee.wire.PhaseRequests(step.before.board, 3)
+        for seat in step.before.board.phase.asked:
+            sight = coup.view_from_seat(step.before, seat)
+            rest = referee.make_legal_moves(coup.list_legal_moves(sight)), 500, 8123
             yield (
-                message,
-                question.line(
-                    sight, written.known(sight), 17, written.take(seat), referee.make_legal_moves(moves), 500, 8123
-                ),
+                referee.messages.make_request(sight, shown.known(sight), 3, 17, shown.take(seat), *rest),
+                question.line(sight, written.known(sight), 17, written.take(seat), *rest),
             )
-            quiet = isinstance(state.board.phase, coup.ChallengeWindow | coup.BlockWindow) and rng.random() < 0.75
-            proves = isinstance(state.board.phase, coup.Proving) and rng.random() < 0.8
-            leaves = seed % 2 == 1 and rng.random() < 0.01
-            answers.append(
-                coup.FORFEIT if leaves else coup.PASS if quiet else moves[0] if proves else rng.choice(moves)
-            )
-        state, events = coup.apply_moves(state, answers, chance)
-        shown.add(events)
-        written.add(events)
+        shown.add(step.events)
+        written.add(step.events)
+    board = steps[-1].after.board
     for seat in range(seats):
         yield (
-            referee.messages.make_game_over(3, state.board, shown.take(seat)),
-            referee.wire.encode_game_over(3, state.board, written.take(seat)),
+            referee.messages.make_game_over(3, board, shown.take(seat)),
+            referee.wire.encode_game_over(3, board, written.take(seat)),
         )
 
 
 @each("game", GAMES)
 def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
     """It has every field, in the same order, with the types that JSON gives."""
-    name, seats, seed = game
-    for message, line in pairs(rules_of(name, seats), seats, seed):
+    for message, line in pairs(*game):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
         assert is_plain(message)
 
@@ -139,8 +120,8 @@ def is_plain(value: object) -> bool:
 
 def test_the_games_above_have_every_kind_of_request_and_event() -> None:
     kinds, events = set(), set()
-    for name, seats, seed in GAMES:
-        for message, _ in pairs(rules_of(name, seats), seats, seed):
+    for game in GAMES:
+        for message, _ in pairs(*game):
             kinds.add(message.get("kind"))
             events.update(event["event"] for event in message.get("events", ()))
     assert len(kinds - {None}) == 11
@@ -158,7 +139,7 @@ def lists_and_dicts(value: object) -> Iterator[int]:
 @pytest.mark.parametrize("name", [name for name, rules in coup.PRESETS.items() if rules.problem(4) is None] + ["duel"])
 def test_changes_of_a_message_by_a_bot_have_no_effect(name: str) -> None:
     for seed in range(3):
-        kept = [message for message, _ in pairs(rules_of(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
+        kept = [message for message, _ in pairs(name, 2 if name == "duel" else 4, 10 + 2 * seed)]
         parts = [part for message in kept for part in lists_and_dicts(message)]
         assert len(parts) == len(set(parts))
 
