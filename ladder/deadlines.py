@@ -31,7 +31,8 @@ class DeadlineSummary:
     extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
     so far. unchecked: refs of those that will count if they pass their check. late_until: until when a late first
     version counts, None if late versions don't count, or if a version counts already. lateness: what a late version
-    that counts costs, None if none is late. late_days_left: the user's at this deadline, None if late_until is.
+    that counts costs, None if nothing. late_days_left: the user's at this deadline; None if late_until is, and where
+    users have no late days.
     """
 
     name: str
@@ -115,19 +116,16 @@ def deadlines_of_user(
     These are of all members of the user's team at that time. owner: the user's id, None for the public. is_out: no
     version counts for the user.
     """
-    party = {owner or 0}
-    teams = [
-        store.teammates_at(connection, deadline.at.timestamp()).get(owner or 0, party)
-        for deadline in settings.deadlines
-    ]
+    teams = [_find_team(connection, deadline, owner) for deadline in settings.deadlines]
     bots = () if is_out else bots_of_party(connection, set().union(*teams))
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
-    picker, extensions, summaries = VersionPicker(connection), store.extensions_in_force(connection), []
+    picker, extensions = VersionPicker(connection), store.extensions_in_force(connection)
+    summaries = []
     for deadline, team in zip(settings.deadlines, teams, strict=True):
         due = effective_deadlines(extensions, settings, deadline)
+        counting, candidates = _pick_versions_of_team(picker, versions, due, team)
         own_end = due(owner)
         is_extended = own_end.at != deadline.at.timestamp()
-        counting, candidates = _pick_versions_of_team(picker, versions, due, team)
         summary = DeadlineSummary(
             name=deadline.name,
             deadline_at=own_end.at,
@@ -138,6 +136,13 @@ def deadlines_of_user(
         )
         summaries.append(_add_lateness(connection, settings, summary, due, counting, owner))
     return tuple(summaries)
+
+
+def _find_team(connection: Connection, deadline: Deadline, owner: int | None) -> Collection[int]:
+    """Return the ids of the members of a user's team at a deadline, only the user's without a team; none for None."""
+    if owner is None:
+        return set()
+    return store.teammates_at(connection, deadline.at.timestamp()).get(owner, {owner})
 
 
 def _pick_versions_of_team(
@@ -175,13 +180,12 @@ def _add_lateness(
     if not (late or is_open_late):
         return summary
     days_left = remaining_late_days(connection, settings, summary.name)
-    costs = [_describe_lateness(settings, due, version, days_left, owner) for version in late]
-    has_late_days = is_open_late and owner is not None and settings.lateness.late_days
+    if late:
+        costs = [_describe_lateness(settings, due, version, days_left, owner) for version in late]
+        return replace(summary, lateness=", ".join(costs) or None)
+    has_late_days = owner is not None and settings.lateness.late_days > 0
     return replace(
-        summary,
-        late_until=own_end.last if is_open_late else None,
-        lateness=", ".join(costs) or None,
-        late_days_left=max(0, days_left[owner or 0]) if has_late_days else None,
+        summary, late_until=own_end.last, late_days_left=max(0, days_left[owner or 0]) if has_late_days else None
     )
 
 
@@ -278,8 +282,8 @@ def remaining_late_days(
 ) -> defaultdict[int, int]:
     """Return the late days that each user, by id, has left before deadline `next_name`; None: after all deadlines.
 
-    Late days are spent automatically, in the order of the deadlines. ignored_name: of a deadline that is left out,
-    together with the late days spent on extensions of it. A number is negative if more late days were given.
+    Those of all extensions are spent first, the others automatically, in the order of the deadlines. ignored_name: of a
+    deadline that is left out, with its extensions. A number is negative if extensions spend more than a user has.
     """
     days_left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     extensions = store.extensions_in_force(connection)
@@ -441,8 +445,8 @@ def extend_deadline(
 
     The extension ends at `until` (ISO 8601; without a zone, in the deadline's), `days` after the deadline, or, without
     either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError for an
-    unknown login or deadline, an end that isn't later, or too few late days; if not `confirmed`, UnconfirmedError for
-    an end in the past, or if another version would count.
+    unknown login or deadline, an end that isn't later or after 2999, or too few late days; if not `confirmed`,
+    UnconfirmedError for an end in the past, or if another version would count.
     """
     settings = ladder.settings
     deadline = settings.deadline(name)
@@ -450,13 +454,16 @@ def extend_deadline(
     user = get_user(connection, login)
     _require_late_days(connection, settings, user, name, late_days)
     extension = store.Extension(user.id, name, extended_until, late_days, reason)
-    return _put_extension(ladder, connection, extension, deadline, actor, confirmed)
+    return _store_extension(ladder, connection, extension, deadline, actor, confirmed)
 
 
 def _parse_extension_end(
     settings: LadderSettings, deadline: Deadline, until: str | None, days: int | None, late_days: int
 ) -> float:
-    """Return the end of an extension as Unix time. Raises LadderError unless it is one end after the deadline."""
+    """Return the end of an extension as Unix time.
+
+    Raises LadderError unless it is one end, after the deadline and before the year 3000, as deadlines are.
+    """
     ends = [end for end in (until, days) if end is not None]
     if len(ends) > 1 or not (ends or late_days > 0):
         raise LadderError("an extension needs exactly one new end.\nGive a time, a number of days, or only late days.")
@@ -468,6 +475,8 @@ def _parse_extension_end(
     if extended_until <= due_at:
         end = format_deadline_time(due_at, deadline)
         raise LadderError(f"the deadline {deadline.name} is {end}.\nGive a time after it.")
+    if extended_until >= datetime(3000, 1, 1, tzinfo=UTC).timestamp():
+        raise LadderError("an extension ends before the year 3000.\nGive an earlier time.")
     return extended_until
 
 
@@ -492,28 +501,29 @@ def withdraw_extension(
     """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
     deadline = ladder.settings.deadline(name)
     withdrawal = store.Extension(get_user(connection, login).id, name, None, 0, reason)
-    return _put_extension(ladder, connection, withdrawal, deadline, actor, confirmed)
+    return _store_extension(ladder, connection, withdrawal, deadline, actor, confirmed)
 
 
-def _put_extension(
-    ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, actor: str, confirmed: bool
+def _store_extension(
+    ladder: Ladder, connection: Connection, extension: store.Extension, deadline: Deadline, actor: str, confirmed: bool
 ) -> bool:
     """Store an extension with an audit entry; return False if it is in force already.
 
     Raises UnconfirmedError as `extend_deadline` does, after which the caller's transaction is to be rolled back.
     """
-    old_terms: tuple[float | None, int] = (None, 0)
-    for extension in store.extensions_in_force(connection):
-        if (extension.user_id, extension.deadline) == (new.user_id, new.deadline):
-            old_terms = extension.extended_until, extension.late_days
-    if old_terms == (new.extended_until, new.late_days):
+    terms_in_force: tuple[float | None, int] = (None, 0)
+    for other in store.extensions_in_force(connection):
+        if (other.user_id, other.deadline) == (extension.user_id, extension.deadline):
+            terms_in_force = other.extended_until, other.late_days
+    if terms_in_force == (extension.extended_until, extension.late_days):
         return False
     old_versions = list_counting_versions(connection, ladder.settings)
-    reason = f"{new.deadline}, {_describe_extension(new, deadline)}: {new.reason}"
-    store.log_action(connection, store.AuditEntry(actor, "extend", reason, ladder.clock(), user_id=new.user_id))
-    store.insert_extension(connection, new)
-    end = effective_deadline(ladder.settings, deadline, new)
-    is_past = new.extended_until is not None and end.closes < ladder.clock()
+    reason = f"{extension.deadline}, {_describe_extension(extension, deadline)}: {extension.reason}"
+    entry = store.AuditEntry(actor, "extend", reason, ladder.clock(), user_id=extension.user_id)
+    store.log_action(connection, entry)
+    store.insert_extension(connection, extension)
+    end = effective_deadline(ladder.settings, deadline, extension)
+    is_past = extension.extended_until is not None and end.closes < ladder.clock()
     notices = [describe_past_end("The extension", end.at, deadline)] if is_past else []
     require_confirmation(old_versions, list_counting_versions(connection, ladder.settings), notices, confirmed)
     return True

@@ -79,7 +79,7 @@ class LadderRunner:
             return pool_error
         tasks_now = self.queue.running
         matches, checks = sum(task.is_match for task in tasks_now), sum(task.is_check for task in tasks_now)
-        submissions = self.ladder.database.read_with_retry(store.count_queued_checks)
+        submissions = self.ladder.database.read_with_retry(store.count_pending_checks)[0]
         text = f"now matches: {matches}, checks: {checks}; pending submissions: {submissions}"
         idle_reason = None if matches else self.queue.no_match_reason()
         return text if idle_reason is None else f"{text}; no matches: {idle_reason}"
@@ -154,7 +154,7 @@ class LadderRunner:
         elif self._until == "idle" and self.queue.empty and not self.queue.running:
             extend_finals(self.ladder)
             has_tasks = self.ladder.database.read_with_retry(
-                lambda connection: store.count_queued_checks(connection) or store.has_requested_match(connection)
+                lambda connection: store.count_pending_checks(connection)[0] or store.has_requested_match(connection)
             )
             if not has_tasks:
                 self.stop()

@@ -218,7 +218,7 @@ class TaskSource:
     def _claim_review(self, connection: Connection) -> Task | None:
         """Note that a lost game is reviewed; return the task, None if a check waits or no game is to review."""
         now = self._ladder.clock()
-        if store.count_queued_checks(connection):
+        if store.count_pending_checks(connection)[0]:
             return None
         claimed_game = store.claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
         if claimed_game is None:

@@ -269,7 +269,6 @@ from ladder.store.versions import (
     barred_versions,
     chosen_versions,
     claim_check,
-    count_queued_checks,
     count_submissions_since,
     deactivate_bot,
     disabled_versions,

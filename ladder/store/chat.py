@@ -66,7 +66,10 @@ def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:
 
 
 def list_chat_messages(connection: Connection, session: int | None, limit: int, muted: bool) -> list[ChatMessage]:
-    """Return the newest lines of a table session, or of the lobby for None, newest first; muted: muted ones, too."""
+    """Return up to `limit` lines of a table session, or of the lobby for None, newest first.
+
+    muted: also those for which a writer is muted, of the lobby and all tables, even deleted ones.
+    """
     is_shown = and_(_is_at(session), _row.deleted.is_(False))
     query = _QUERY.where(or_(is_shown, _row.muted) if muted else is_shown).order_by(_row.id.desc()).limit(limit)
     return [ChatMessage(*row) for row in connection.execute(query)]

@@ -85,7 +85,10 @@ _MAX_ROUNDING = 1e-6  # of a sum of wins
 
 
 def find_wrong_totals(connection: Connection) -> list[int]:
-    """Return the ids of matches in which a bot's totals differ from its games. 100,000 matches take about 10 s."""
+    """Return the ids of played matches in which a bot's number of games or wins isn't that of its stored games.
+
+    100,000 matches take about 10 s.
+    """
     counts: Counter[tuple[int, int]] = Counter()  # games, by match and slot
     wins: defaultdict[tuple[int, int], float] = defaultdict(float)
     games_query = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
@@ -184,8 +187,8 @@ def list_expired_matches(
 def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
     """Remove records and logs of matches that ended before these Unix times; return both numbers of matches.
 
-    Play styles and reviews, and the records of table sessions, expire with records. An SQLite file shrinks. Raises
-    DatabaseError if the database can't be reached.
+    Play styles and reviews, and the records of table sessions, expire with records. An SQLite file shrinks if matches
+    had any. Raises DatabaseError if the database can't be reached.
     """
     with_records, with_logs = database.read_with_retry(
         lambda connection: list_expired_matches(connection, records_before, logs_before)

@@ -211,8 +211,11 @@ def total_matches(
     return totals
 
 
-def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return the number of faults by version and code, in order of codes, outside the finals `sealed` (ids)."""
+def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[int]) -> defaultdict[int, dict[str, int]]:
+    """Return the number of faults by version and code, in order of codes, outside the finals `sealed` (ids).
+
+    A version without faults has no codes.
+    """
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)

@@ -5,7 +5,7 @@ matches."""
 
 import json
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -173,13 +173,14 @@ def _save_fault_samples(
         version, code = ids[sample.bot], sample.code
         same_kind = and_(column.version == version, column.code == code)
         earlier = select(func.count()).where(same_kind, column.match < sample.match)
-        if (connection.scalar(earlier) or 0) + counts[version, code] < referee.MAX_SAMPLES_PER_FAULT:
-            counts[version, code] += 1
-            values = {"match": sample.match, "sample": number, "version": version, "code": code}
-            connection.execute(insert(fault_samples).values(**values, data=sample.to_line()))
-            ordered = select(column.match, column.sample).where(same_kind).order_by(column.match, column.sample)
-            for match, surplus in connection.execute(ordered).all()[referee.MAX_SAMPLES_PER_FAULT :]:
-                connection.execute(delete(fault_samples).where(column.match == match, column.sample == surplus))
+        if (connection.scalar(earlier) or 0) + counts[version, code] >= referee.MAX_SAMPLES_PER_FAULT:
+            continue
+        counts[version, code] += 1
+        values = {"match": sample.match, "sample": number, "version": version, "code": code}
+        connection.execute(insert(fault_samples).values(**values, data=sample.to_line()))
+        ordered = select(column.match, column.sample).where(same_kind).order_by(column.match, column.sample)
+        for match, surplus in connection.execute(ordered).all()[referee.MAX_SAMPLES_PER_FAULT :]:
+            connection.execute(delete(fault_samples).where(column.match == match, column.sample == surplus))
 
 
 def _digits(numbers: Sequence[int]) -> str:
@@ -200,7 +201,10 @@ def all_results(connection: Connection) -> Iterator[referee.GameResult]:
 
 
 def _list_results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
-    """Yield the results of one match or, with None, of all, by merging three queries that are sorted by match."""
+    """Yield the results of one match or, with None, of all, in order of match and game.
+
+    Three queries in order of match are merged. Each match has games and players; only some have faults.
+    """
     if match is None:
         version_refs = version_refs_by_id(connection)
     else:
@@ -217,13 +221,13 @@ def _list_results(connection: Connection, match: int | None) -> Iterator[referee
         for id, game_rows in _group_by_match(connection, cursors, games_query, games.c.match, match):
             player_rows = next(rows for player_match, rows in players_by_match if player_match == id)
             table = [version_refs[version] for _, version in player_rows]
-            faults_by_game: dict[int, list[tuple[int, str, int]]] = {}
+            faults_by_game: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
             if next_faults is not None and next_faults[0] == id:
                 for _, game, seat, code, count in next_faults[1]:
-                    faults_by_game.setdefault(game, []).append((seat, code, count))
+                    faults_by_game[game].append((seat, code, count))
                 next_faults = next(faults_by_match, None)
             for row in game_rows:
-                yield _make_result(row, table, faults_by_game.get(row.game, ()))
+                yield _make_result(row, table, faults_by_game[row.game])
 
 
 def _group_by_match(
@@ -430,7 +434,10 @@ def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
-    """Return whether a version is active and forfeited games in each of its last `matches_in_a_row` rated matches."""
+    """Return whether an active version forfeited games in each of its newest `matches_in_a_row` rated matches.
+
+    The newest were queued last; void matches don't count. False for a version that isn't active.
+    """
     if connection.execute(select(bots.c.id).where(bots.c.active_version_id == version)).first() is None:
         return False
     query = (

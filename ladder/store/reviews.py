@@ -21,8 +21,8 @@ def claim_review(
 ) -> tuple[Version, int] | None:
     """Insert a review, and return its version and match; return None if no match qualifies.
 
-    The version is active, isn't a reference bot, and has the fewest reviews since the Unix time `day_begin`, below
-    `max_reviews`.
+    The version is active and isn't a reference bot. Of those with a match to review, it has the fewest reviews since
+    the Unix time `day_begin`, below `max_reviews`.
     """
     query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= day_begin).group_by(reviews.c.version)
     counts: Counter[int] = Counter(dict(connection.execute(query).all()))
@@ -36,9 +36,9 @@ def claim_review(
 
 
 def _find_unreviewed_match(connection: Connection, version: int) -> int | None:
-    """Return the newest played rated match or challenge of which the version didn't win each game and has no review.
+    """Return the newest played rated match or challenge, with a stored record, that a version's review can be about.
 
-    Its record is stored. None if no match qualifies.
+    The version didn't win all of its games, and has no review of it. None if no match qualifies.
     """
     query = (
         select(match_players.c.match)

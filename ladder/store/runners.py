@@ -167,15 +167,18 @@ def _find_start_time(pid: int) -> str:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]
-    except FileNotFoundError:
-        if os.path.isdir("/proc/self"):
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and os.path.isdir("/proc/self"):
             return ""
-    except OSError:
-        pass
+    return "?" if _exists(pid) else ""
+
+
+def _exists(pid: int) -> bool:
+    """Return whether a process exists, also where /proc doesn't, as on macOS."""
     try:
-        os.kill(pid, 0)  # no /proc: macOS
+        os.kill(pid, 0)
     except ProcessLookupError:
-        return ""
+        return False
     except PermissionError:
         pass  # another user's process
-    return "?"
+    return True

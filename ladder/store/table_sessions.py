@@ -302,24 +302,25 @@ def save_session_match(
 ) -> None:
     """Store a match's record, unless one with as many games is stored. In an ended session the match is complete.
 
-    players: in the order of the record, each player's slot and the games that the player has won.
+    A stored match becomes complete if `is_complete`. players: in the order of the record, each player's slot and the
+    games that the player has won.
     """
     match = session_matches.c
     key = (match.table_session_id == id, match.number == number)
     stored_match = connection.execute(select(match.games, match.is_complete).where(*key)).one_or_none()
-    is_newly_complete = is_complete and not (stored_match is not None and stored_match.is_complete)
+    stored_games, was_complete = (None, False) if stored_match is None else stored_match
     is_closed = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
     data = zlib.compress(record.encode())
     values = {"games": games, "is_complete": is_complete or is_closed, "updated_at": timestamp, "data": data}
-    if stored_match is None or games > stored_match.games:
-        if stored_match is None:
-            connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
-        else:
-            connection.execute(update(session_matches).where(*key).values(**values))
-        _save_players(connection, id, number, games, players)
-    elif is_newly_complete:
+    if stored_games is None:
+        connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
+    elif games > stored_games:
+        connection.execute(update(session_matches).where(*key).values(**values))
+    elif is_complete and not was_complete:
         connection.execute(update(session_matches).where(*key).values(is_complete=True))
-    if is_newly_complete:
+    if stored_games is None or games > stored_games:
+        _save_players(connection, id, number, games, players)
+    if is_complete and not was_complete:
         record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 

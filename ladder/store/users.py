@@ -309,7 +309,10 @@ def list_memberships(connection: Connection) -> list[Membership]:
 
 
 def teammates_at(connection: Connection, timestamp: float) -> dict[int, set[int]]:
-    """Return, by user id, the ids of all members of the user's team at a Unix time, including the user."""
+    """Return, by user id, the ids of all members of the user's team at a Unix time, including the user.
+
+    Users who were in no team are left out.
+    """
     is_member = (team_members.c.joined_at <= timestamp) & (_IS_CURRENT | (team_members.c.left_at > timestamp))
     members_by_team: defaultdict[int, set[int]] = defaultdict(set)
     for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(is_member)):

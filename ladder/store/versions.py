@@ -439,25 +439,25 @@ def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
 
     A later activation of the version, or of the bot before the version was submitted, ends it.
     """
-    entry = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason, audit_log.c.created_at)
-    by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
     query = (
-        select(versions.c.id, versions.c.last_audit_id, audit_log.c.actor == users.c.login, *entry)
+        select(
+            versions.c.id.label("version"), versions.c.last_audit_id, audit_log.c.id.label("audit_id"),
+            audit_log.c.action, audit_log.c.version.label("activated"), audit_log.c.reason, audit_log.c.created_at,
+            (audit_log.c.actor == users.c.login).label("by_owner"),
+        )
         .join(audit_log, audit_log.c.bot == versions.c.bot)
         .join(bots, bots.c.id == versions.c.bot)
         .outerjoin(users, users.c.id == bots.c.owner_id)
-        .where(by_people)
+        .where(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
         .order_by(audit_log.c.id)
-    )
+    )  # fmt: skip
     disabled: dict[int, tuple[str, float]] = {}
-    for version, last_audit_id, is_by_owner, audit_id, action, activated, reason, created_at in connection.execute(
-        query
-    ):
-        is_newer_decision = audit_id > last_audit_id  # than the version
-        if action == "disable":
-            disabled[version] = reason, created_at if is_by_owner and is_newer_decision else -math.inf
-        elif activated == version or not is_newer_decision:
-            disabled.pop(version, None)
+    for row in connection.execute(query):
+        is_after_submission = row.audit_id > row.last_audit_id
+        if row.action == "disable":
+            disabled[row.version] = row.reason, row.created_at if row.by_owner and is_after_submission else -math.inf
+        elif row.activated == row.version or not is_after_submission:
+            disabled.pop(row.version, None)
     return disabled
 
 
@@ -492,9 +492,3 @@ def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, re
     active_id = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     events.log_action(connection, events.AuditEntry(actor, action, reason, timestamp, bot=bot, version=active_id))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
-
-
-def count_queued_checks(connection: Connection) -> int:
-    """Count the versions that wait for their check, without those of suspended, withdrawn or not approved users."""
-    query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
-    return connection.scalar(query.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0

@@ -58,6 +58,7 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
         (0.0, 2, "", 70, 0),
         (0.25, 2, "15 minutes late, within the grace period", 70, 0),
         (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
+        (31 / 60, 0, "31 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),  # as floats 31.000000000000004
         (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
         (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points deducted", 63, 1),
         (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
@@ -206,6 +207,7 @@ def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder
         ("ada", "first", "1970-02-01", 1, 0, "exactly one new end"),
         ("ada", "first", "next week", None, 0, "isn't a valid time"),
         ("ada", "first", "1970-01-02T00:00", None, 0, "Give a time after it"),
+        ("ada", "first", "9999-12-31T23:59Z", None, 0, "before the year 3000"),  # no date has its grace period's end
         ("ada", "first", None, 1, 3, "has 2 late days left"),
     ],
 )

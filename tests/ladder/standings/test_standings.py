@@ -5,18 +5,18 @@ import io
 import random
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from arena.referee import GameResult, PlayedMatch
 from ladder import store
 from ladder.ladder import Ladder, create_ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.standings import StandingsUpdater, view_standings_page
+from ladder.standings import StandingsUpdater, rebuild_standings, view_standings_page
 from ladder.standings.computation import Standings
 from tests.ladder.store.databases import add_bot
 from tests.ladder.term import PLAY, Term
@@ -177,6 +177,17 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
         next(csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--show-logins").out)))["owner"]
         == "owner-of-a"
     )
+
+
+def test_a_rebuild_finds_a_wrong_count_of_forfeits(ladder: Ladder) -> None:
+    play_all_pairs(ladder, 1, {})
+    (updater := StandingsUpdater(ladder)).update()
+    assert updater.standings is not None
+    rows = tuple(replace(row, forfeits=7 * (row.bot == "b")) for row in updater.standings.items)
+    wrong = update(BOARDS[1].table).values(data=replace(updater.standings, items=rows).to_json())
+    ladder.database.write(lambda connection: connection.execute(wrong))
+    rebuilt = rebuild_standings(ladder)
+    assert (rebuilt.same, [change.version for change in rebuilt.changes]) == (False, ["b@1"])
 
 
 def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:

@@ -207,7 +207,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
             store.get_version_by_id(connection, ada).is_locked_out,
             store.get_version_by_id(connection, ada).is_active,
         ) == (True, False)
-        assert (store.unchecked_versions(connection, 2e6), store.count_queued_checks(connection)) == ([], 0)
+        assert (store.unchecked_versions(connection, 2e6), store.count_pending_checks(connection)[0]) == ([], 0)
     assert (
         ladder.database.write(lambda one: store.claim_check(one, store.register_runner(one, 1, 1.0), [], 2e6)) is None
     )
