@@ -76,7 +76,7 @@ class LocalProgram:
     async def _forward_output(self) -> None:
         """Put the program's lines into the queue until it ends, then None; set `reason`.
 
-        A program that writes too much without a request, or too long a line, is killed.
+        A program that writes more than _MAX_LINES without a line to it, or too long a line, is killed.
         """
         assert self._process.stdout is not None
         offence = ""
@@ -120,8 +120,8 @@ class MatchReporter:
         self._seat = 0
         self._players: list[str] = []
 
-    def take(self, line: str) -> Iterator[str]:
-        """Process a line to the program; yield texts to print.
+    def count_line(self, line: str) -> Iterator[str]:
+        """Count what a line to the program reports; yield texts to print.
 
         Raises ArithmeticError, AttributeError, LookupError, RecursionError, TypeError or ValueError for a line that
         isn't of the protocol.
@@ -150,7 +150,7 @@ class MatchReporter:
         return f"{self.won:g} of {self.total_games} games won{note}, {self.faults} faults"
 
     def _read_hello(self, message: dict[str, Any]) -> str:
-        """Take the match's number of games and its time limits; return the match in words."""
+        """Store the match's number of games and its time limits; return the match in words."""
         match, limits = message["match"], message["limits"]
         self.total_games = int(match["games"])
         self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
@@ -281,9 +281,10 @@ class _ConnectedProgram:
                 self._tries += 1
 
     async def _relay_until_lost(self) -> str | None:
-        """Open a socket, and relay until it is lost; return the problem, None if the program has ended.
+        """Open a socket, and relay until it is lost; return why it was lost, None if the program has ended.
 
-        Raises _TableClosedError after the last match, ConnectError if reconnecting makes no sense.
+        Raises _TableClosedError after the last match, ConnectError if the table refuses the client, or if no socket was
+        ever open.
         """
         tries, lost_at = self._tries, self._lost_at
         try:
@@ -390,7 +391,7 @@ class _ConnectedProgram:
             self._count += 1
             self._reply = b""
             try:
-                texts = tuple(self.reporter.take(line))
+                texts = tuple(self.reporter.count_line(line))
             except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
                 raise ConnectError(f"{self._seat.called} sent a line that isn't part of the protocol") from None
             for text in texts:

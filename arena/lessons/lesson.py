@@ -95,10 +95,11 @@ class Course:
 
     def __init__(self, names: Sequence[str], chance: coup.KeyedRng, starter: int = 0) -> None:
         self.names = tuple(names)
-        seats, self.you = len(self.names), self.names.index(_LEARNER)
-        rules, self.chance = coup.COUP, chance
-        self.state = coup.deal_game(rules, seats, chance, starter)
-        settings = MatchSettings(rules=rules, open_names=True)
+        self.you = self.names.index(_LEARNER)
+        self.chance = chance
+        seats = len(self.names)
+        self.state = coup.deal_game(coup.COUP, seats, chance, starter)
+        settings = MatchSettings(rules=coup.COUP, open_names=True)
         spec = MatchSpec(0, bytes(32), self.names, (tuple(range(seats)),), settings)
         self.feed = messages.MessageCursor(seats)
         self.moments = MomentMaker(spec, (self.you,), (self.you,))
@@ -129,7 +130,7 @@ class Course:
                 raise LessonError(f"step {number}: {problem}") from None
 
     def _play_step(self, step: Mapping[str, Any]) -> Iterator[Table]:
-        """Play a step of a lesson's script, and yield what the learner sees: a table or, at their own move, a task."""
+        """Play a step; yield its part if it has a text: the table, or the question to the learner."""
         if "player" not in step:
             yield self._make_part(step)
             return
@@ -213,9 +214,9 @@ class Course:
         return {"game": game, "hint": self.view.hint(), **texts}
 
     def ask(self, step: Mapping[str, Any], word: str) -> Table:
-        """Ask the learner; return the part in which they must choose a move.
+        """Ask the learner for a move, and return the part with this question. word: the right move, in notation.
 
-        word: the right one; each other one has a text. Raises LessonError if a wrong move has no text.
+        Raises LessonError if the step has no text on a wrong move, ValueError if the right one isn't legal.
         """
         seat_view = coup.view_from_seat(self.state, self.you)
         self.requests += 1
@@ -238,13 +239,19 @@ class Course:
 
     def fill(self, text: str) -> str:
         """Return a text with the numbers of the engine. Raises LessonError if the text names an unknown number."""
-        result = _NUMBER.sub(lambda match: self._compute_number(match[1], match[2].split()), text).strip()
+        try:
+            result = _NUMBER.sub(lambda match: self._compute_number(match[1], match[2].split()), text).strip()
+        except (IndexError, ValueError):  # a word too few, or an unknown role
+            result = text
         if "{" in result:
             raise LessonError(f"unknown number in {result!r}")
         return result
 
     def _compute_number(self, kind: str, arguments: Sequence[str]) -> str:
-        """Return a number of the engine as text, as the learner can compute it now. For kinds see the module."""
+        """Return a number of the engine as text, as the learner can compute it now. For kinds see the module.
+
+        Raises LessonError for an unknown player, IndexError or ValueError for other wrong arguments.
+        """
         view = coup.view_from_seat(self.state, self.you)
         visible_cards = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
         copies = coup.COUP.copies(len(self.names))

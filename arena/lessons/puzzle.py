@@ -32,24 +32,25 @@ def load_puzzles() -> tuple[Lesson, ...]:
 def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     """Return a puzzle from its values: a question, and the answer with its reasons and what was measured.
 
-    Raises LessonError if the rules don't allow it.
+    Raises LessonError if its results aren't those of the legal moves, ValueError if a move before it isn't legal.
     """
+    seat, right = data["seat"], data["right"]
     names = list(_OPPONENTS[: data["players"] - 1])
-    names.insert(data["seat"], "you")
+    names.insert(seat, "you")
     course = Course(names, coup.KeyedRng(bytes.fromhex(data["key"]), data["game"]), data["starter"])
     _apply_moves(course, data["moves"].split())
-    board, right = course.state.board, data["right"]
-    legal = make_legal_moves(coup.list_legal_moves(coup.view_from_seat(course.state, data["seat"])))
+    board = course.state.board
+    legal = make_legal_moves(coup.list_legal_moves(coup.view_from_seat(course.state, seat)))
     if right not in legal.words or set(data["results"]) != set(legal.words):
         raise LessonError(f"puzzle {number}: the moves are {', '.join(legal.words)}")
     texts = {word: describe_move(move, names) for word, move in zip(legal.words, legal.payloads(), strict=True)}
     theme, reason = _explain(course, right, names)
     question = course.ask({"say": "Which move wins most often?", "why": _make_replies(data, texts)}, right)
-    reasons = " ".join(filter(None, (course.fill(reason), *_describe_threats(board, data["seat"], names))))
+    reasons = " ".join(filter(None, (course.fill(reason), *_describe_threats(board, seat, names))))
     say = "\n\n".join(filter(None, (reasons, *_describe_results(data, texts))))
     game = {**question["game"], "ask": None, "events": []}
     answer = {"game": game, "hint": question["hint"], "title": f"The best move: {texts[right]}", "say": say}
-    about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
+    about = f"{data['players']} players, {board.influence[seat]} of your cards left."
     return Lesson(f"Puzzle {number}", about, course.table, (question, answer), theme)
 
 
@@ -98,8 +99,10 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
     if isinstance(phase, coup.BlockWindow) and right == "-":
         roles = rules[phase.pending.action.value].block_roles
         own_roles = [role for role in roles if role in hand]
-        bluff = f"A block would be a bluff: you don't hold the {' or the '.join(roles)}."
-        return "Block or pass?", f"You hold the {own_roles[0]}. If you pass, it stays hidden." if own_roles else bluff
+        reason = f"A block would be a bluff: you don't hold the {' or the '.join(roles)}."
+        if own_roles:
+            reason = f"You hold the {own_roles[0]}. If you pass, it stays hidden."
+        return "Block or pass?", reason
     return _explain_claim(course, right, names)
 
 
@@ -108,18 +111,19 @@ def _explain_claim(course: Course, right: str, names: list[str]) -> tuple[str, s
     rules, hand = {rule.action.value: rule for rule in coup.COUP.actions}, course.state.hands[course.you]
     verb, _, argument = right.partition(":")
     role = argument if verb == "block" else rules[verb].claim
+    theme = "Actions"
     if role is None:
         reason = "It claims no role, so it can't be challenged."
     elif role in hand:
         reason = f"You hold the {role}: a challenge would cost the challenger a card."
     else:
-        reason = f"You don't hold the {role}: it is a bluff."
+        theme, reason = "Bluffs", f"You don't hold the {role}: it is a bluff."
     if verb == "block":
         return "Block or pass?", reason
     board, seats = course.state.board, [int(argument)] if argument else range(len(names))
     blockers = [names[seat] for seat in seats if seat != course.you and board.influence[seat]]
     blocks = (_describe_odds(course, blockers, block_role) for block_role in rules[verb].block_roles)
-    return ("Bluffs" if role and role not in hand else "Actions"), " ".join((reason, *blocks))
+    return theme, " ".join((reason, *blocks))
 
 
 def _describe_claim(course: Course, name: str, role: str) -> str:

@@ -63,9 +63,11 @@ class MoveEvaluator:
         bot.sure = False  # evaluate moves with a certain outcome, too
         bot.sitting = self._sitting
         self._bot = bot
-        self._recorded_index: int | None = None  # of the move to evaluate; None: don't evaluate
+        self._recorded: tuple[SentLine, Message, int] | None = (
+            None  # a request and the move's index; None: evaluate none
+        )
         self._alternatives: list[int] | None = None  # indexes of moves; None: all plausible moves
-        self._evaluation: tuple[Any, ...] | None = None
+        self._evaluation: MoveEvaluation | None = None  # of the latest line
         self._problem: Exception | None = None
 
     def judge(
@@ -80,7 +82,9 @@ class MoveEvaluator:
             message = json.loads(sent.line)
             self._alternatives = None if choices is None else choices[number]
             self._evaluation = None
-            self._recorded_index = sent.choice if sent.game in games else None
+            self._recorded = None
+            if sent.game in games and sent.choice is not None:
+                self._recorded = sent, message, sent.choice
             self._bot.reply(message)
             if self._problem is not None:
                 raise self._problem
@@ -89,7 +93,7 @@ class MoveEvaluator:
                     "review supports games with the base roles or the inquisitor, but without the Reformation"
                 )
             if self._evaluation is not None:
-                yield MoveEvaluation(sent.game, sent.step, message, *self._evaluation)
+                yield self._evaluation
 
     def _sitting(self, game: Any) -> Any:
         """Return the seat's knowledge. In playouts the seat plays as an average player, without its own habits."""
@@ -111,8 +115,8 @@ class MoveEvaluator:
         The evaluation, or its exception, is stored for `judge`. start, sitting, margin: as of `Strategist.best`.
         """
         default = moves[0]
-        if self._recorded_index is not None and len(game.legal) > 1:
-            recorded_move = game.legal[self._recorded_index]
+        if self._recorded is not None and len(game.legal) > 1:
+            recorded_move = game.legal[self._recorded[2]]
             if self._alternatives is not None:
                 moves = [game.legal[index] for index in self._alternatives]
             options = [recorded_move, *(move for move in moves if move != recorded_move)]
@@ -124,14 +128,13 @@ class MoveEvaluator:
 
     def _evaluate(
         self, game: Any, options: list[Move], start: Callable[[Any, Move], None], sitting: Any, margin: float | None
-    ) -> tuple[Any, ...]:
-        """Return (move made, best move, win probability, its error, gain given away, its error, margin, odds).
+    ) -> MoveEvaluation:
+        """Return the evaluation of the recorded request. options: the move made, then its alternatives.
 
-        options: the move made, then its alternatives. The gain is measured on other deals than those that chose the
-        best move, so that the choice doesn't inflate it. The odds that a challenged claim is true are None for other
-        requests.
+        The cost is measured on other deals than those that chose the best move, so that the choice doesn't inflate it.
         """
-        margin = self._strategist.MARGIN if margin is None else margin
+        assert self._recorded is not None
+        sent, request, _ = self._recorded
         shares_by_deal = list(self._play_out(game, options, start, sitting, FIRST_DEALS))
         means = [fmean(shares) for shares in zip(*shares_by_deal, strict=True)]
         best = max(range(len(options)), key=means.__getitem__)
@@ -142,9 +145,20 @@ class MoveEvaluator:
             gains = [better - recorded for recorded, better in pairs]
             cost, error = fmean(gains), _standard_error(gains)
             recorded_shares += [recorded for recorded, _ in pairs]
-        odds = game.odds(game.claim["seat"], game.claim["role"]) if game.kind == "challenge" else None
-        probability, probability_error = fmean(recorded_shares), _standard_error(recorded_shares)
-        return options[0], options[best], probability, probability_error, cost, error, margin, odds
+        is_challenge = game.kind == "challenge"
+        return MoveEvaluation(
+            game=sent.game,
+            step=sent.step,
+            request=request,
+            move=options[0],
+            better_move=options[best],
+            win_probability=fmean(recorded_shares),
+            standard_error=_standard_error(recorded_shares),
+            cost=cost,
+            cost_error=error,
+            margin=self._strategist.MARGIN if margin is None else margin,
+            claim_probability=game.odds(game.claim["seat"], game.claim["role"]) if is_challenge else None,
+        )
 
     def _play_out(
         self, game: Any, options: Sequence[Move], start: Callable[[Any, Move], None], sitting: Any, deals: int

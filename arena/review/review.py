@@ -290,7 +290,7 @@ def _find_significant_patterns(costs_by_pattern: Mapping[str, GameCosts], games:
 
 
 def _describe_pattern(evaluation: MoveEvaluation) -> str:
-    """Return the words by which decisions are grouped, without what differs from game to game."""
+    """Return what is wrong with a costly decision, in words by which such decisions are grouped."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, pending = request["you"]["cards"], request.get("pending", {})
     is_attacked = pending.get("action") == "assassinate" and pending.get("target") == request["you"]["seat"]
@@ -364,7 +364,7 @@ def _find_choice(reply: ParsedReply, legal: Sequence[dict[str, Any]]) -> int | N
     """Return the index of the move that a reply chooses; None if it isn't legal."""
     indexes = {_move_key(move): index for index, move in enumerate(legal)}
     choice = reply.choice if reply.move is None else indexes.get(_move_key(reply.move))
-    return choice if choice is not None and 0 <= choice < len(indexes) else None
+    return choice if choice is not None and 0 <= choice < len(legal) else None
 
 
 def _split_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
@@ -375,13 +375,13 @@ def _split_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
 
 
 def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
-    """Return the answers in a program's output by request id; skip other lines."""
-    replies = {}
+    """Return the first answer to each request in a program's output, by request id; skip other lines."""
+    replies: dict[int, ParsedReply] = {}
     for line in printed.split(b"\n"):
         message = decode(line)
         reply = parse_reply(message) if isinstance(message, dict) else None
         if isinstance(reply, ParsedReply):
-            replies[reply.id] = reply
+            replies.setdefault(reply.id, reply)
     return replies
 
 

@@ -50,6 +50,8 @@ BAD = [
     ("move", "coup:Mia", "step 2: you can't play coup:0 now: you must move"),
     ("why", {}, "step 2: no text says what is wrong with -"),
     ("say", "{sum duke}", "step 2: unknown number in '{sum duke}'"),
+    ("say", "{odds duke}", "step 2: unknown number in '{odds duke}'"),
+    ("say", "{unseen duck}", "step 2: unknown number in '{unseen duck}'"),
     ("player", "Zoe", "step 2: no player has the name Zoe"),
 ]
 

@@ -214,6 +214,8 @@ def test_only_the_choices_of_a_judge_are_better_moves() -> None:
         last = [[len(json.loads(each.line).get("legal", [0])) - 1] for each in lines]
         for judged in review.MoveEvaluator().judge(lines, frozenset(range(len(record.games))), last):
             assert judged.better_move in (judged.move, judged.request["legal"][-1])
+    twice = review.Judge("twice", lambda lines: ask(lines) + ask(lines).replace(b'"choice":', b'"choice":9'))
+    assert review.review_bot(games, "bot0", 1, judge=twice).decisions  # a second reply doesn't count
     with pytest.raises(review.JudgeError, match=r"silent chose no legal move for (\d+) of \1 requests"):
         review.review_bot(games, "bot0", 9, judge=review.Judge("silent", lambda _lines: b""))
 
