@@ -30,6 +30,7 @@ from arena.checks.request_features import list_features
 from arena.checks.request_kinds import all_kinds, covering_rulesets, is_beyond, request_kinds
 from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, make_spec
 from arena.coup import Ruleset
+from arena.formatting import format_count
 from arena.referee import FAULTS
 from arena.sandbox import ProgramError, programs_of
 from protocol import encode
@@ -250,12 +251,13 @@ class BotCheck:
             table.play()
             table.require_valid_statements()
             first_choices = list(table.counts.choices)
-            yield self.ok(f"{_count_requests(len(first_choices))} answered with legal moves")
+            yield self.ok(f"{format_count(len(first_choices), 'request')} answered with legal moves")
             self.step = "more games"
             while self.needs_more_games(table):
-                yield from self.report_progress(_count_requests(len(first_choices)))
+                yield from self.report_progress(format_count(len(first_choices), "request"))
                 table.play()
-            yield self.ok(f"{table.counts.games} games in one process, {_count_requests(len(table.counts.choices))}")
+            requests = format_count(len(table.counts.choices), "request")
+            yield self.ok(f"{table.counts.games} games in one process, {requests}")
             self.step = "unknown things"
             yield from self.check_unknown_input(table)
             self.step = "end of input"
@@ -361,7 +363,7 @@ class BotCheck:
             table.greet(self.settings.hello_s)
             counts = table.counts
             while (missing_kinds := kinds - counts.forms) and counts.games < _MAX_GAMES and not self.is_slow(table):
-                yield from self.report_progress(f"{rules.name}, {_count_requests(len(counts.choices))}")
+                yield from self.report_progress(f"{rules.name}, {format_count(len(counts.choices), 'request')}")
                 table.play(missing_kinds, override=True)
             table.require_valid_statements()
         return counts
@@ -453,7 +455,7 @@ class BotCheck:
 
         Failed if a limit comes within a match, a warning if it comes later, a note if the bot was too slow for a match.
         """
-        text = f"checked for {_count_requests(requests)}"
+        text = f"checked for {format_count(requests, 'request')}"
         if growths:
             first_growth = growths[0]
             level = Severity.WARN if first_growth.limit_at > MATCH_REQUESTS else Severity.FAIL
@@ -592,11 +594,6 @@ def _describe_new_features(fault: FaultContext, known_features: Set[str]) -> str
     if fault.code != "timeout":
         features = [feature for feature in features if feature.startswith("the kind ")]
     return f"\nthe process's first request with: {', '.join(features[:_MAX_FEATURES])}" if features else ""
-
-
-def _count_requests(count: int) -> str:
-    """Return "1 request", "2 requests"."""
-    return f"{count} request{'s' if count != 1 else ''}"
 
 
 _ALTERED: dict[str, Change] = {

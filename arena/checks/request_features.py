@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from arena.coup import Action
+from arena.formatting import format_count
 
 _MAX_MOVES = 8  # of a request, that a text lists
 _Object = dict[str, Any]
@@ -72,7 +73,7 @@ def describe_sizes(request: _Object) -> str:
     cards = (request.get("you") or {}).get("cards") or []
     players = (request.get("state") or {}).get("players") or []
     return (
-        f"{len(cards)} own card{'s' * (len(cards) != 1)}, {len(players)} players, {_count_living(players)} of them in "
+        f"{format_count(len(cards), 'own card')}, {len(players)} players, {_count_living(players)} of them in "
         f"the game, {len(request['legal'])} legal moves, {len(request.get('events') or ())} events"
     )
 

@@ -5,7 +5,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from email.message import Message
 from http.client import HTTPException
 from pathlib import Path
@@ -167,9 +166,12 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
     names = f"{server.scheme}_proxy", f"{server.scheme}_proxy".upper()
     source = next((name for name in names if os.environ.get(name)), "the system's settings")
     address = setting if "://" in setting else f"http://{setting}"
-    with suppress(ValueError):
+    unsupported = f"the proxy of {source} isn't supported: use http://HOST:PORT, or add the server to no_proxy"
+    try:
         proxy = urlsplit(address)
-        if proxy.scheme in ("http", "https") and proxy.hostname:
-            port = "" if proxy.port is None else f":{proxy.port}"
-            return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {source})"
-    raise ValueError(f"the proxy of {source} isn't supported: use http://HOST:PORT, or add the server to no_proxy")
+        port = "" if proxy.port is None else f":{proxy.port}"
+    except ValueError:
+        raise ValueError(unsupported) from None
+    if proxy.scheme not in ("http", "https") or not proxy.hostname:
+        raise ValueError(unsupported)
+    return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {source})"

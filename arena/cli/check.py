@@ -98,11 +98,10 @@ def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
         yield from _hang_lines(f"{indent}{name:8} ", _wrap_text(text, len(indent) + 9) or ["(an empty line)"])
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
-    for stderr_line in step.stderr:
-        shortened = _shorten(stderr_line, _MAX_STDERR_CHARS)
-        is_wrapped = _is_narrow_terminal()  # only then: compilers mark columns
-        for line in _wrap_text(shortened, len(indent) + 3) if is_wrapped else [shortened]:
-            yield f"{indent}|  {line}"
+    stderr_lines = [_shorten(line, _MAX_STDERR_CHARS) for line in step.stderr]
+    if _is_narrow_terminal():  # only then: compilers mark columns
+        stderr_lines = [part for line in stderr_lines for part in _wrap_text(line, len(indent) + 3)]
+    yield from (f"{indent}|  {line}" for line in stderr_lines)
 
 
 def _describe_sent_request(step: checks.CheckStepView) -> str | None:
@@ -417,7 +416,7 @@ def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
 
 
 def _save(data: bytes, bot: str, kind: str, suffix: str) -> Path | None:
-    """Save what a check of the bot found, in place of that kind of file of its previous failure.
+    """Write data about a bot to a file for temporary files, in place of its previous one of this kind.
 
     Returns the file, None if it can't be written.
     """

@@ -161,7 +161,8 @@ def _resolve_versions(
         arguments.append(f"{name}={path}")
     for opponent in against:
         path, _ = _resolve_version(opponent, ladder)
-        arguments.append(opponent if path == opponent else f"{opponent.replace('/', ' ').strip()[-40:]}={path}")
+        name = opponent.replace("/", " ").strip()[-40:]
+        arguments.append(opponent if path == opponent else f"{name}={path}")
     return tuple(versions), tuple(arguments)
 
 
@@ -170,9 +171,10 @@ def _resolve_version(argument: str, ladder: Path | None) -> tuple[str, str]:
 
     A version of git or of the ladder is copied first. Raises BotError if there is no such version.
     """
-    path, separator, revision = argument.rpartition("@")
-    if not separator or not path or os.path.lexists(argument):
-        return argument, argument if argument.startswith("sample:") else os.path.abspath(os.path.expanduser(argument))
+    path, _, revision = argument.rpartition("@")
+    if not path or os.path.lexists(argument):
+        is_sample = argument.startswith("sample:")
+        return argument, (argument if is_sample else os.path.abspath(os.path.expanduser(argument)))
     if ladder is not None:
         copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, argument)  # of an extra
         return copied
@@ -234,9 +236,7 @@ def _announce_comparison(config: CompareConfig) -> None:
 
 
 def _play_with_progress(run: Run, comparison: Comparison, jobs: int, early_stop: console.EarlyStop) -> None:
-    """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
-    from rich.text import Text
-
+    """Play until there is a verdict, or a match is abandoned; show the interim result, and print failed attempts."""
     if comparison.has_ended:
         return
     resumed_blocks = comparison.evidence.blocks
@@ -245,7 +245,7 @@ def _play_with_progress(run: Run, comparison: Comparison, jobs: int, early_stop:
         played, blocks_left = comparison.evidence.blocks - resumed_blocks, report.blocks_left(comparison)
         return report.describe_progress(comparison) + early_stop.describe_left(played / (played + blocks_left))
 
-    with console.show_progress(lambda: Text(describe()), describe) as redraw, closing(run.play(jobs)) as events:
+    with console.show_progress(describe, describe) as redraw, closing(run.play(jobs)) as events:
         for event in events:
             comparison.update()
             redraw()

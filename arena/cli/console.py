@@ -159,14 +159,13 @@ def exit_on_os_error(problem: OSError) -> NoReturn:
 def show_progress(
     render: "Callable[[], RenderableType]",
     describe: Callable[[], str],
-    redraw_s: float = REDRAW_S,
     say: Callable[[str], None] = print_note,
     say_s: float = PROGRESS_INTERVAL_S,
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each step of progress.
 
-    On a terminal it redraws `render()`, at most once in `redraw_s` seconds; the drawing is erased at the end. Otherwise
-    it calls `say(describe())`, at most once in `say_s` seconds.
+    On a terminal it redraws `render()`, at most once in REDRAW_S; the drawing is erased at the end. Otherwise it calls
+    `say(describe())`, at most once in `say_s` seconds.
     """
     terminal = make_console(stderr=True)
     if not terminal.is_terminal:
@@ -175,7 +174,7 @@ def show_progress(
     from rich.live import Live
 
     with Live(console=terminal, auto_refresh=False, transient=True) as drawing:
-        yield _throttle(redraw_s, lambda: drawing.update(render(), refresh=True), 0.0)
+        yield _throttle(REDRAW_S, lambda: drawing.update(render(), refresh=True), 0.0)
 
 
 def _throttle(interval_s: float, act: Callable[[], None], acted_at: float) -> Callable[[], None]:

@@ -80,7 +80,8 @@ def use_plain_processes(run_options: run_command.RunOptions) -> run_command.RunO
 def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     """Return the bot `name` of `names` as a Debuggee. Exits with 2 if it isn't at the table.
 
-    The bot's standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
+    The bot's standard error goes to the terminal if there is one and it is free (`live`), else to a new file, whose
+    path is printed.
     """
     if name not in names:
         usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")
@@ -201,9 +202,7 @@ def _open_table(
         config = run_command.build_for_sandbox(run_options, config, reasons, box, builds)
         try:
             tested = tuple(bot for bot in config.bots if debuggee is None or bot.name != debuggee.name)
-            if tested:
-                tested_config = replace(config, bots=tested)
-                run_command.preflight_bots(run_options, tested_config, box, scratch, run_command.plan_run)
+            run_command.require_startable_bots(replace(config, bots=tested), box, scratch)
             with open_models(config, run_options.budget, folder) as models:
                 launch = _make_launcher(config, box, models, debuggee)
                 yield TableSetup(config.bots, config.settings, folder, seed_key(run_options.seed), launch, debuggee)
@@ -265,11 +264,14 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
 
 
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
-    """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
+    """Return the named bots and then the sample bots that fill the free seats, and print these.
+
+    seats: of the table; None for those of the players, or DEFAULT_SEATS for a single player. Exits with 2 if it is too
+    small.
+    """
     players = len(bots) + persons
     if seats is None:
-        is_full = bool(bots) and players > 1
-        seats = players if is_full else min(run_command.DEFAULT_SEATS, max_seats)
+        seats = players if players > 1 else min(run_command.DEFAULT_SEATS, max_seats)
     free_seats = seats - players
     if free_seats < 0:
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
@@ -359,11 +361,12 @@ def _normalize_name(name: str) -> str:
 
 
 def _play_in_terminal(table: TableSetup, names: list[str], games: int, show_names: bool) -> str | None:
-    """Play, store the games and print a summary; return this machine's failure, None without one.
+    """Play a match in the terminal, store it and print a summary; return this machine's failure, None without one.
 
     names: of the bots, then of the person. Exits with 130 after an interrupt, with 1 if the record can't be written.
     """
-    screen, spec = GameTerminal(), table.spec(games, names, table.timings(1), show_names)
+    screen = GameTerminal()
+    spec = table.spec(games, names, table.timings(1), show_names)
     is_interrupted = False
     with _exit_on_write_error("the record"):
         folder = RecordFolder(table.folder)

@@ -210,25 +210,23 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
 def ask_bot_again(
     argument: str, recorded_name: str | None, games: Sequence[tuple[Record, GameRecord, Path]]
 ) -> WhatIfReport:
-    """Replay the games to the bot `argument` in place of the recorded bot, by default the one of its own name.
+    """Replay the games to the bot `argument` in place of a recorded bot; report where it chooses another move.
 
-    Exits with 2 as `open_asked_bot` does, or if the recorded bot plays in none of the games. Raises RecordError if the
-    engine can't reproduce a record.
+    recorded_name: of the recorded bot, None for the bot's own name. Exits with 2 as `open_asked_bot` does, or if the
+    recorded bot plays in none of the games. Raises RecordError if the engine can't reproduce a record.
     """
     with open_asked_bot(argument) as (own_name, ask):
         name = own_name if recorded_name is None else recorded_name
-        games_by_record: dict[int, tuple[Record, set[int]]] = {}
-        for record, game, _ in games:
-            if name in record.header.bots:
-                games_by_record.setdefault(id(record), (record, set()))[1].add(game.game)
-        if not games_by_record:
+        games_of_bot = [(record, game.game, file) for record, game, file in games if name in record.header.bots]
+        if not games_of_bot:
             console.usage_error(
                 f"{escape_control(name)} plays in none of these games: choose the recorded bot with --seat BOT"
             )
         pairs: list[DecisionPair] = []
-        for record, game_numbers in games_by_record.values():
-            bot = record.header.bots.index(name)
-            pairs += (pair for pair in replay_decisions(record, bot, ask) if pair.game in game_numbers)
+        for _, games_of_file in groupby(games_of_bot, key=lambda chosen_game: chosen_game[2]):
+            records, game_numbers, _ = zip(*games_of_file, strict=True)
+            bot = records[0].header.bots.index(name)
+            pairs += (pair for pair in replay_decisions(records[0], bot, ask) if pair.game in game_numbers)
     differences = (pair for pair in pairs if pair.new_choice is None or pair.new_choice != pair.recorded_choice)
     return WhatIfReport(len(pairs), tuple(differences))
 

@@ -70,10 +70,12 @@ def review(
             result = _review_with_progress(records, bot, max_games, jobs, early_stop, chooser)
         except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
             console.fail(f"{path}: {problem}")
-    if not result.lost and (html is not None or not as_json):
-        console.print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
-    elif html is not None:
+    if result.lost and html is not None:
         _write_page(html, path, records, result)
+    elif html is not None:
+        console.print_note(f"{bot} lost no game of {path}: {html} isn't written")
+    elif not result.lost and not as_json:
+        console.print_note(f"{bot} lost no game of {path}")
     if as_json:
         console.print_json(result)
     elif result.lost:

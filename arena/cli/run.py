@@ -198,7 +198,7 @@ def plan_run(
 ) -> RunConfig:
     """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan.
 
-    Raises BotError like `run_models.check_models`.
+    Raises BotError if the settings of a language model or the budget aren't valid.
     """
     seats = choose_seats(run_options, len(bots), settings.rules)
     match_games = run_options.match_games or default_match_games(choice.name, seats)
@@ -295,17 +295,19 @@ def _build_bots(config: Config, box: Sandbox, builds: RunBuilds) -> Config:
 def preflight_bots(
     run_options: RunOptions, config: Config, box: Sandbox, scratch: Path, make_config: MakeConfig[Config]
 ) -> Config:
-    """Check that each bot can play, and return the config of those that can.
+    """Test-start the bots, and return the config; with --skip-failing it has only the bots that can play.
 
-    Exits with 2 if one can't, with --skip-failing if fewer than two can. Raises the errors of `_find_rejections`.
+    Exits with 2 if there are fewer than two of these, or, without --skip-failing, if any bot can't play. Raises the
+    errors of `_find_rejections`.
     """
+    if not run_options.skip_failing:
+        hint = "" if run_options.skip_failing is None else "; --skip-failing plays without them"
+        require_startable_bots(config, box, scratch, hint)
+        return config
     rejections = _find_rejections(config, box, scratch)
     if not rejections:
         return config
-    reasons = "\n".join(line for rejection in rejections for line in _rejection_lines(rejection))
-    if not run_options.skip_failing:
-        advice = "" if run_options.skip_failing is None else "; --skip-failing plays without them"
-        console.usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{advice}.")
+    reasons = _join_reasons(rejections)
     rejected_bots = [rejection.bot for rejection in rejections]
     bots = tuple(bot for bot in config.bots if bot not in rejected_bots)
     if len(bots) < 2:
@@ -313,6 +315,17 @@ def preflight_bots(
     skipped = tuple((rejection.bot.name, _rejection_reason(rejection)) for rejection in rejections)
     console.print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(make_config(run_options, bots, config.settings, config.sandbox), skipped=skipped)
+
+
+def require_startable_bots(config: RunConfig, box: Sandbox, scratch: Path, hint: str = "") -> None:
+    """Test-start the bots, and exit with 2 if any of them can't play. hint: the end of the error's advice.
+
+    Raises the errors of `_find_rejections`.
+    """
+    rejections = _find_rejections(config, box, scratch)
+    if rejections:
+        details = f"No match was played. arena check BOT shows details{hint}."
+        console.usage_error(f"{_join_reasons(rejections)}\n{details}")
 
 
 def _find_rejections(config: RunConfig, box: Sandbox, scratch: Path) -> list[RejectedBot]:
@@ -334,6 +347,10 @@ def _note_mute_bot(bot: Bot) -> None:
 
 def _rejection_reason(rejection: RejectedBot) -> str:
     return escape_control(rejection.step.message)
+
+
+def _join_reasons(rejections: Sequence[RejectedBot]) -> str:
+    return "\n".join(line for rejection in rejections for line in _rejection_lines(rejection))
 
 
 def _rejection_lines(rejection: RejectedBot) -> Iterator[str]:
@@ -371,15 +388,16 @@ def _refuse_options() -> None:
     allowed = [name for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in context.params]
     find_source = context.get_parameter_source
     given = [name for name in context.params if find_source(name) == click.core.ParameterSource.COMMANDLINE]
-    refused = [
-        "BOT" if name == "bots" else parameters[name].opts[0] for name in given if name not in (*allowed, "resume")
-    ]
+    refused = [_ARGUMENTS.get(name, parameters[name].opts[0]) for name in given if name not in (*allowed, "resume")]
     if refused:
         flags = [parameters[name].opts[0] for name in allowed]
         console.usage_error(
             f"--resume keeps the settings of the run: omit {', '.join(refused)} "
             f"(allowed: {', '.join(flags[:-1])} and {flags[-1]})"
         )
+
+
+_ARGUMENTS = {"bots": "BOT", "file": "FILE"}  # how the help calls them
 
 
 def _require_unchanged_run(config: RunConfig) -> None:

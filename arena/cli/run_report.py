@@ -56,7 +56,8 @@ class LiveStandings:
         status = progress_line(self._progress)
         height = max(1, console.height - 3 - len(status) // options.max_width)  # but for head, note and cursor's line
         rows = all_rows[:height]
-        width = min(max(3, *(cell_len(bot) for bot, _, _ in rows)), max(_NAME_WIDTH, options.max_width - 19))
+        max_width = max(_NAME_WIDTH, options.max_width - 19)  # but for the other columns
+        width = min(max(3, *(cell_len(bot) for bot, _, _ in rows)), max_width)
         yield Text(f"{'bot':<{width}}  {'games':>6}  win rate", style="bold", no_wrap=True, overflow="crop")
         lines = [f"{_fit_name(bot, width)}  {games:>6}  {rate:>8.1%}" for bot, games, rate in rows]
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")
@@ -228,30 +229,37 @@ def seats_note(standings: RunStandings) -> str:
 
 
 def decision_time_tables(progress: Progress, standings: RunStandings) -> Iterator[RenderableType]:
-    """Yield the table of the slowest decisions, if this session has measured them, and of known memory use."""
-    names = ["bot", "99 % of decisions within", *(["memory"] if progress.peaks else [])]
-    rows = []
+    """Yield a table of the slowest decisions, with the memory use where it is known; nothing if none was measured."""
+    names, rows = ["bot", "99 % of decisions within"], []
     for row in standings.rows:
         p99_ms = progress.times[row.bot].quantile_ms(0.99)
         if p99_ms is not None:
-            peak = progress.peaks.get(row.bot)
-            memory = "-" if peak is None else f"{math.ceil(peak / 2**20)} MB"
-            rows.append([row.bot, f"{p99_ms:.1f} ms", memory][: len(names)])
+            rows.append([row.bot, f"{p99_ms:.1f} ms"])
+    if progress.peaks:
+        names.append("memory")
+        for cells in rows:
+            peak = progress.peaks.get(cells[0])
+            cells.append("-" if peak is None else f"{math.ceil(peak / 2**20)} MB")
     if rows:
         yield ""
         yield _number_table(names, 0, rows)
 
 
 def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[RenderableType]:
-    """Yield tables of head-to-head results: the row's bot's share of the games that either won, and the matches."""
+    """Yield the table of head-to-head results, or a note if no pair has enough matches.
+
+    A cell has the share of its row's bot in the games that either of the two won.
+    """
     rows = []
+    has_pair = False
     for row in standings.rows:
         results = [standings.head_to_head[row.bot].get(opponent.bot) for opponent in standings.rows]
+        rates = [None if result is None else result.win_rate for result in results]
         matches = [result.matches for result in results if result and result.win_rate is not None]
-        cells = ["-" if result is None or result.win_rate is None else f"{result.win_rate:.0%}" for result in results]
-        rows.append([str(row.position), row.bot, format_range(matches), *cells])
+        has_pair |= bool(matches)
+        rows.append([str(row.position), row.bot, format_range(matches), *(format_percent(rate, 0) for rate in rates)])
     yield ""
-    if all(row[2] == "-" for row in rows):
+    if not has_pair:
         pairs = math.comb(len(standings.rows), 2) / math.comb(run.config.seats, 2)
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: some pairs meet less often
         yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; use about --games {games}", "dim")

@@ -53,16 +53,10 @@ def stats_headline(records: report.Records) -> str:
 
 def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
     """Yield notes, then each table of all bots after a blank line: results, bluffs, reactions, actions, times."""
-    rates = [
-        rate
-        for bot in stats.bots
-        for rate in (
-            bot.win_rate.get(ALL),
-            bot.win_rate_by_players_left.get("2"),
-            bot.bluffs.get(ALL),
-            bot.challenged.get(ALL),
-        )
-    ]
+    rates: list[report.Rate | None] = []  # whose intervals the tables show
+    for bot in stats.bots:
+        rates += (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"))
+        rates += (bot.bluffs.get(ALL), bot.challenged.get(ALL))
     if any(rate is not None and rate.low is None for rate in rates):
         yield Text(report.ONE_MATCH, "dim")
     yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
@@ -137,7 +131,7 @@ def _make_action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableTy
 
 
 def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
-    """Yield what to do first, then each rate and decision time of a bot and of the reference.
+    """Yield the results of a bot, what to do first, and each rate and decision time next to the reference's.
 
     path: of the records, for the command that shows the bot's faults.
     """
@@ -236,11 +230,6 @@ def _percent(rate: report.Rate | None, digits: int = 1) -> str:
 def _with_total(rate: report.Rate | None) -> str:
     """Return a rate with its total: "46% of 1096"."""
     return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
-
-
-def _format_count(count: float) -> str:
-    """Return a count as text; wins may be fractions."""
-    return f"{count:.0f}" if count == round(count) else f"{count:.1f}"
 
 
 def _ms(time: float) -> str:

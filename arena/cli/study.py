@@ -79,12 +79,14 @@ _ASSUMED = "assumed; a pilot is better: --pilot DIR"
 
 
 def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
-    """Yield the plan as `print_parts` takes it: games, use of each player, the smallest clear differences, refusals."""
+    """Yield the games, the use of each player, the smallest clear differences, and what is too much, for printing."""
     games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
     yield f"{games}, {format_count(result.deals, 'deal')}"
     if result.uses:
-        is_assumed = any(use.pilot_condition is None for use in result.uses)
-        basis = f"from {result.pilot}{', in part assumed' * is_assumed}" if result.pilot else _ASSUMED
+        basis = _ASSUMED
+        if result.pilot:
+            is_assumed = any(use.pilot_condition is None for use in result.uses)
+            basis = f"from {result.pilot}" + ", in part assumed" * is_assumed
         time = f"{result.hours:.1f} hours" if result.hours >= 1 else f"{max(1, math.ceil(60 * result.hours))} min"
         yield f"{_describe_use(result)}, {time} ({basis})"
         yield _make_use_table(result)
@@ -209,7 +211,8 @@ def _plan_study(
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     console.print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
-    if (budget := run_models.check_models(config, run_options.budget)) is not None:
+    budget = run_models.check_models(config, run_options.budget)
+    if budget is not None:
         forecast = plan_study(config, budget, DEFAULT_MATCHES)
         console.print_note(f"models: {_describe_use(forecast)} (assumed); the budget allows {budget.calls} calls")
         for text in forecast.refused:

@@ -37,10 +37,10 @@ class GameTerminal:
         """Return the maximum width of printed lines, 20 to MAX_COLUMNS."""
         return max(20, min(terminal_columns(), MAX_COLUMNS))
 
-    def say(self, text: str = "", *, bold: bool = False, dim: bool = False, indent: int = 0) -> None:
-        """Print lines, wrapped at blanks, each indented by `indent` columns; control characters are escaped."""
+    def say(self, text: str = "", *, bold: bool = False, dim: bool = False) -> None:
+        """Print lines, wrapped at blanks; control characters are escaped."""
         for paragraph in text.split("\n"):
-            characters = " " * indent + escape_control(paragraph)
+            characters = escape_control(paragraph)
             if self._plain:
                 characters = characters.replace("·", "-").replace("…", "...")
             lines = wrap_line(characters, self.columns)

@@ -219,6 +219,7 @@ def test_resume_refuses_options_that_would_change_the_run(place: Place, finished
         refused(
             place.call("run", "--resume", "out", *extra), f"omit {named} (allowed: --jobs, --budget, --json and --csv)"
         )
+    refused(place.call("study", "run", "my.toml", "--resume", "out"), "omit FILE (allowed: --jobs and --budget)")
 
 
 def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, finished_run: Path, finished_run_copy: Path) -> None:
