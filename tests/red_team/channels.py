@@ -56,24 +56,15 @@ CHANNELS: dict[str, Known] = {
     "record-lock": Known(),
     "lease": Known(),
     "watch": Known(),
-    "proc-locks": Known(),
-    "load-average": Known(),
-    "proc-stat": Known(),
     "process-numbers": Known(),
-    "meminfo": Known(sure=False),  # other memory use of the machine hides this one, vmstat and sysinfo
-    "vmstat": Known(sure=False),
-    "sysinfo": Known(sure=False),
+    "sysinfo": Known(sure=False),  # other memory use of the machine hides this one
     "free-space": Known(),
-    "open-files": Known(),
-    "dentries": Known(),
     "socket-numbers": Known(),
     "pipe-pages": Known(as_user="the kernel counts them for each user"),  # as root each box is a user of its own
     "page-cache": Known(sure=False, on_ci=True),  # some file systems throw nothing out of memory
     "page-cache-timing": Known(sure=False, on_ci=True),
     "handle-numbers": Known(sure=False, on_ci=True),  # since Linux 6.9
     "others-free-space": Known(sure=False),  # x86 alone has the call
-    "uptime": Known(sure=False),  # needs a machine that is idle at times
-    "pressure": Known(sure=False),  # needs sender and receiver on one core
 }
 
 

@@ -72,7 +72,7 @@ def test_chance_is_not_mistaken_for_a_message() -> None:
         ("docker", "flock", False, False),
         ("process", "flock", False, True),
         ("process", "flock", True, False),
-        ("process", "uptime", False, False),
+        ("process", "sysinfo", False, False),
     ],
 )
 def test_a_channel_that_carries_or_a_control_that_does_not_is_a_failure(
@@ -83,7 +83,7 @@ def test_a_channel_that_carries_or_a_control_that_does_not_is_a_failure(
 
 def test_a_channel_without_a_control_is_marked() -> None:
     """ "none" alone in the table's cell would claim more than was shown."""
-    closed = ChannelResult("uptime", "docker", False, 0.5)
+    closed = ChannelResult("sysinfo", "docker", False, 0.5)
     assert judge_channel(ROWS[30], "docker", closed).seen == "no control (none)"
-    assert judge_channel(ROWS[30], "docker", closed, {"uptime"}).seen == "none"
+    assert judge_channel(ROWS[30], "docker", closed, {"sysinfo"}).seen == "none"
     assert judge_channel(ROWS[30], "process", closed).seen == "none"

@@ -5,7 +5,7 @@ usage: channel.py TOKEN       both bots know the token, as two bots of one autho
 Commands on standard input, one JSON object a line, each answered by one:
 
     {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if the channel is refused
-    {"do":"set","bit":0 or 1}      {}                   the sender's side; work continues until the next command
+    {"do":"set","bit":0 or 1}      {}                   the sender's side
     {"do":"read"}                  {"value":NUMBER}     the receiver's side
     {"do":"shut"}                  {}                   end
 """
@@ -22,7 +22,6 @@ import fcntl
 import json
 import mmap
 import os
-import select
 import socket
 import struct
 import sys
@@ -46,8 +45,6 @@ RWF_NOWAIT = 8
 class Channel:
     """Both sides of a channel; `begin` and `end` are called on both."""
 
-    works = False  # whether the sender works as long as the bit is 1
-
     def begin(self) -> None:
         """Prepare."""
 
@@ -56,9 +53,6 @@ class Channel:
 
     def put(self, bit: int) -> None:
         """Send a bit."""
-
-    def work(self) -> None:
-        """Do a piece of work."""
 
     def get(self) -> float:
         return 0.0
@@ -229,45 +223,10 @@ class Watch(Channel):
         os.close(self.watcher)
 
 
-class Counter(Channel):
-    """A number that the kernel shows of the machine."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def get(self) -> float:
-        with open(self.path, encoding="ascii", errors="replace") as file:
-            return self.number(file.read())
-
-    def number(self, text: str) -> float:
-        return float(text.split()[0])
-
-
-class Locks(Counter):
-    """The list of all locks, by its length."""
+class ProcessNumbers(Channel):
+    """The number that the next process gets."""
 
     def __init__(self) -> None:
-        super().__init__("/proc/locks")
-        self.files: list[int] = []
-
-    def put(self, bit: int) -> None:
-        while self.files:
-            os.close(self.files.pop())
-        for _ in range(8 * bit):
-            descriptor, path = tempfile.mkstemp()
-            os.unlink(path)
-            self.files.append(descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-    def number(self, text: str) -> float:
-        return float(text.count("\n"))
-
-
-class Threads(Counter):
-    """The machine's threads: how many live (/proc/loadavg), or ever began (/proc/stat)."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
         self.children: list[int] = []
 
     def put(self, bit: int) -> None:
@@ -282,18 +241,6 @@ class Threads(Counter):
                 os._exit(0)
             self.children.append(child)
 
-    def number(self, text: str) -> float:
-        if "loadavg" in self.path:
-            return float(text.split()[3].partition("/")[2])
-        return float(next(line.split()[1] for line in text.splitlines() if line.startswith("processes ")))
-
-
-class ProcessNumbers(Threads):
-    """The number that the next process gets."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-
     def get(self) -> float:
         child = os.fork()
         if child == 0:
@@ -302,8 +249,8 @@ class ProcessNumbers(Threads):
         return float(child)
 
 
-class Memory(Counter):
-    """The machine's free memory."""
+class SystemInfo(Channel):
+    """The machine's free memory by a system call."""
 
     held: mmap.mmap | None = None
 
@@ -315,14 +262,6 @@ class Memory(Counter):
             self.held = mmap.mmap(-1, 48 * MB)
             for offset in range(0, len(self.held), mmap.PAGESIZE):
                 self.held[offset] = 1
-
-    def number(self, text: str) -> float:
-        name = "MemFree" if "MemFree" in text else "nr_free_pages"
-        return float(next(line.split()[1] for line in text.splitlines() if line.startswith(name)))
-
-
-class SystemInfo(Memory):
-    """The free memory by a system call."""
 
     def get(self) -> float:
         buffer = ctypes.create_string_buffer(128)
@@ -349,33 +288,6 @@ class FreeSpace(Channel):
         places = ("/", "/usr", BOT, tempfile.gettempdir(), "/dev/shm", "/dev")
         found = [os.statvfs(place) for place in places if os.path.exists(place)]
         return float(sum(place.f_bfree * place.f_frsize for place in found))
-
-
-class OpenFiles(Counter):
-    """The number of open files of the machine."""
-
-    def __init__(self) -> None:
-        super().__init__("/proc/sys/fs/file-nr")
-        self.files: list[int] = []
-
-    def put(self, bit: int) -> None:
-        while self.files:
-            os.close(self.files.pop())
-        for _ in range(150 * bit):
-            self.files.append(os.open(SHARED, os.O_RDONLY))
-
-
-class Dentries(Counter):
-    """The number of names that the kernel remembers."""
-
-    def __init__(self) -> None:
-        super().__init__("/proc/sys/fs/dentry-state")
-        self.round = 0
-
-    def put(self, bit: int) -> None:
-        self.round += 1
-        for number in range(1000 * bit):
-            os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
 
 
 class SocketNumbers(Channel):
@@ -526,27 +438,6 @@ class OthersFreeSpace(Channel):
             os.unlink(self.path)
 
 
-class Idle(Counter):
-    """The time that the machine was idle, or overloaded."""
-
-    works = True
-
-    def __init__(self, path: str, word: int) -> None:
-        super().__init__(path)
-        self.word = word
-
-    def work(self) -> None:
-        sum(range(2000))
-
-    def get(self) -> float:
-        before = super().get()
-        time.sleep(0.03)  # the numbers are hundredths of a second
-        return before - super().get()
-
-    def number(self, text: str) -> float:
-        return float(text.split()[self.word].rpartition("=")[2])
-
-
 def channels() -> dict[str, Channel]:
     tmp = tempfile.gettempdir()
     address = ("127.0.0.1", 20_000 + NUMBER % 10_000)
@@ -566,24 +457,15 @@ def channels() -> dict[str, Channel]:
         "record-lock": RecordLock(),
         "lease": Lease(),
         "watch": Watch(),
-        "proc-locks": Locks(),
-        "load-average": Threads("/proc/loadavg"),
-        "proc-stat": Threads("/proc/stat"),
         "process-numbers": ProcessNumbers(),
-        "meminfo": Memory("/proc/meminfo"),
-        "vmstat": Memory("/proc/vmstat"),
-        "sysinfo": SystemInfo(""),
+        "sysinfo": SystemInfo(),
         "free-space": FreeSpace(),
-        "open-files": OpenFiles(),
-        "dentries": Dentries(),
         "socket-numbers": SocketNumbers(),
         "pipe-pages": PipePages(),
         "page-cache": PageCache(),
         "page-cache-timing": PageCacheTiming(),
         "handle-numbers": HandleNumbers(),
         "others-free-space": OthersFreeSpace(),
-        "uptime": Idle("/proc/uptime", 1),
-        "pressure": Idle("/proc/pressure/cpu", 4),
     }
 
 
@@ -591,45 +473,24 @@ def main() -> None:
     calls.refuse_privileges()
     known = channels()
     channel: Channel = Channel()
-    working = False
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
-    while True:
-        while working and not poll.poll(0):
-            channel.work()
-        line = _line()
-        if not line:
-            return
+    for line in sys.stdin:
         command = json.loads(line)
         answer: dict[str, object] = {}
         try:
             if command["do"] == "open":
-                channel, working = known[command["channel"]], False
+                channel = known[command["channel"]]
                 channel.begin()
             elif command["do"] == "set":
                 channel.put(command["bit"])
-                working = channel.works and bool(command["bit"])
             elif command["do"] == "read":
                 answer["value"] = channel.get()
             else:
-                working = False
                 channel.end()
         except OSError as problem:
             answer["error"] = errno.errorcode.get(problem.errno or 0, str(problem))
-        except (StopIteration, IndexError, ValueError, TypeError):
-            answer["error"] = "HIDDEN"  # the file exists but holds no number
+        except IndexError:
+            answer["error"] = "HIDDEN"  # there is no file of the wanted size
         os.write(1, (json.dumps(answer) + "\n").encode())
-
-
-def _line() -> bytes:
-    """Read one command, and no further: `poll` must see the next."""
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = os.read(0, 1)
-        if not piece:
-            return b""
-        line += piece
-    return line
 
 
 if __name__ == "__main__":
