@@ -34,13 +34,32 @@ def play_piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProc
     return completed([*COMMAND, *more], typed, cwd=folder)
 
 
-def read_until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
-    assert process.stdout is not None
-    while not re.search(pattern, said, re.DOTALL):
-        got = os.read(process.stdout.fileno(), 65536)
-        assert got, said
-        said += got
-    return said
+class Piped(Command):
+    """A command on pipes; `said` is its output as far as it was read."""
+
+    def __init__(self, words: list[str], folder: Path) -> None:
+        super().__init__(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, text=False
+        )
+        self.said = b""
+
+    def type(self, keys: bytes) -> None:
+        assert self.stdin is not None
+        self.stdin.write(keys)
+        self.stdin.flush()
+
+    def until(self, pattern: bytes) -> None:
+        assert self.stdout is not None
+        while not re.search(pattern, self.said, re.DOTALL):
+            got = os.read(self.stdout.fileno(), 65536)
+            assert got, self.said
+            self.said += got
+
+    def rest(self) -> tuple[bytes, bytes]:
+        """Return what is left of its output, and its standard error."""
+        assert self.stdout is not None
+        assert self.stderr is not None
+        return self.stdout.read(), self.stderr.read()
 
 
 def require_no_process(folder: Path) -> None:
@@ -145,14 +164,11 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "bot.py").write_text((ROOT / "tests" / "plain" / "honest.py").read_text())
     (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
-    with Command(
-        [*COMMAND, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False
-    ) as process:
-        assert process.stdout is not None
-        read_until(process, rb"\n> \Z")
+    with Piped([*COMMAND, "good"], tmp_path) as process:
+        process.until(rb"\n> \Z")
         assert list(tmp_path.glob("*.building")), "it is built here"
         process.terminate()
-        assert b"saved in game" in process.stdout.read()
+        assert b"saved in game" in process.rest()[0]
     assert process.returncode == 130
     assert len(load_record(tmp_path).games) == 1
     require_no_process(tmp_path)
@@ -160,34 +176,24 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
 
 
 def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
-    command = [*COMMAND, "--seats", "2", "--games", "2"]
-    with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"1\n" * 500)
-        process.stdin.flush()
-        read_until(process, b"the next game; q: leave")
+    with Piped([*COMMAND, "--seats", "2", "--games", "2"], tmp_path) as process:
+        process.type(b"1\n" * 500)
+        process.until(b"the next game; q: leave")
         process.kill()
     assert len(load_record(tmp_path).games) == 1
 
 
 def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) -> None:
-    command = [*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"]
-    with Command(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        said = read_until(process, rb"\n> \Z")
+    with Piped([*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"], tmp_path) as process:
+        process.until(rb"\n> \Z")
         fill(small_disk / "filler")
         for typed, expected in ((b"1\n" * 500, b"the next game; q: leave"), (b"\n1\n", b"Game 2 of 2")):
-            process.stdin.write(typed)
-            process.stdin.flush()
-            said = read_until(process, expected, said)
+            process.type(typed)
+            process.until(expected)
         shutil.rmtree(small_disk / "filler")
+        assert process.stdin is not None
         process.stdin.close()
-        assert b"can't be written now" in process.stderr.read()
+        assert b"can't be written now" in process.rest()[1]
     assert process.returncode == 0
     shutil.copytree(small_disk / "game", tmp_path / "game")
     assert len(load_record(tmp_path).games) == 2
@@ -197,24 +203,15 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
     """The second one prints which bot the command waits for. The bot's process ends with the command."""
     hangs = tmp_path / "hangs.py"
     hangs.write_text(bot_text(ANSWER, line="while m.get('game') == 1: time.sleep(1)"))
-    command = [*COMMAND, str(hangs), "--games", "2", "--limit-ms", "60000"]
-    with Command(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(b"1\n\n" * 500)
-        process.stdin.flush()
-
-        said = b""
+    with Piped([*COMMAND, str(hangs), "--games", "2", "--limit-ms", "60000"], tmp_path) as process:
+        process.type(b"1\n\n" * 500)
         for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves immediately"):
-            said = read_until(process, expected, said)
+            process.until(expected)
             process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
-        assert b"Traceback" not in process.stderr.read()
+        rest, errors = process.rest()
+        assert b"Traceback" not in errors
     assert process.returncode == 130
-    assert re.search(rb"The game isn't saved\.\n... waiting for [AB]; Ctrl-C again", said)
+    assert re.search(rb"The game isn't saved\.\n... waiting for [AB]; Ctrl-C again", process.said)
     assert b"saved in game" in rest
     assert len(load_record(tmp_path).games) == 1
     require_no_process(tmp_path)
