@@ -8,7 +8,7 @@ from statistics import NormalDist
 from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
 from arena.compare.divergence import DivergenceGroup, DivergencePosition
 from arena.compare.report import CompareReport, InterimResult, format_gain, remarks
-from arena.formatting import begin_sentence, format_points, format_points_interval
+from arena.formatting import begin_sentence, format_percent, format_points, format_points_interval
 from arena.rating import Estimate
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -29,11 +29,11 @@ def comparison_page(report: CompareReport) -> str:
 
 
 def _render_header(report: CompareReport, title: str) -> str:
-    """Return the page's head: the bots, the result with its interval, advice if it is undecided, and remarks."""
+    """Return the page's head: the bots, the result with its interval, advice or the error, and remarks."""
     lines = [f"OLD is {report.old.argument}, NEW is {report.new.argument}, against {', '.join(report.opponents)}."]
     if report.pairs:
         lines.append(
-            f"NEW won {_percent(report.new.win_rate)} of its games, OLD {_percent(report.old.win_rate)}: "
+            f"NEW won {format_percent(report.new.win_rate)} of its games, OLD {format_percent(report.old.win_rate)}: "
             f"{format_points_interval(*_ends(report)[1:])} points ({VALIDITY})."
         )
         lines.append(f"Measured: {format_points(report.difference.value)} points, {BIAS}.")
@@ -42,7 +42,7 @@ def _render_header(report: CompareReport, title: str) -> str:
     if report.verdict == "not known":
         lines.append(f"{UNDECIDED_ADVICE}.")
     if report.error is not None:
-        lines.append(f"The comparison stopped early: {report.error}")
+        lines += f"The comparison stopped early: {report.error}".splitlines()
     text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
     text += "".join(f"<p class='remark'>{escape(line)}.</p>\n" for line in remarks(report))
     return f"<header>\n<h1>{escape(title)}</h1>\n{text}</header>\n"
@@ -76,7 +76,7 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
     """Return the row of a group of divergences, and a row below it that opens its examples."""
     choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
     gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
-    numbers = (str(row.pairs), _percent(row.old_win_rate), _percent(row.new_win_rate))
+    numbers = (str(row.pairs), format_percent(row.old_win_rate), format_percent(row.new_win_rate))
     contribution, *rates = _number_cells(format_points(row.contribution), *numbers)
     summary = "examples" if len(row.examples) > 1 else "example"
     examples = "".join(_render_position(report, position) for position in row.examples)
@@ -268,7 +268,3 @@ def _row(kind: str, *cells: str | tuple[str, str], heads: Sequence[str] = ()) ->
         for (name, html), attribute in zip(pairs, attributes, strict=True)
     )
     return f"<tr>{''.join(html_cells)}</tr>\n"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"

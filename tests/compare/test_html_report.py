@@ -106,3 +106,8 @@ def test_before_the_first_block_no_section_is_empty() -> None:
     page = comparison_page(answer().model_copy(update=nothing))
     assert "By opponent" not in page
     assert "NEW forfeited 1 game:" in page
+
+
+def test_an_error_of_two_lines_has_two_paragraphs() -> None:
+    page = comparison_page(answer().model_copy(update={"error": "the disk is full\nResume with: arena compare"}))
+    assert "<p>The comparison stopped early: the disk is full</p>\n<p>Resume with: arena compare</p>" in page
