@@ -194,7 +194,6 @@ class MatchPlan:
 
     @property
     def matches(self) -> int:
-        """Count the matches of all rounds."""
         return len(self.tables)
 
     @property

@@ -86,13 +86,6 @@ class Call(Generic[T]):
     judge: Callable[[Answer], tuple[Line, T]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged(Generic[T]):
-    """The value of a call whose request was answered."""
-
-    value: T
-
-
 class _Key:
     """The limits of a key a minute, and what was sent in the last minute."""
 
@@ -208,12 +201,12 @@ class ModelClient:
             outcome = await self._make_request(call, body, digest)
             if not isinstance(outcome, _Failure):
                 self._waiting_players.discard(call.player.name)
-                return outcome.value
+                return outcome
             tries += 1
             first_failure_s = first_failure_s or time.monotonic()
             await self._wait_for_provider(call.player, outcome, tries, time.monotonic() - first_failure_s)
 
-    async def _make_request(self, call: Call[T], body: bytes, digest: str) -> _Judged[T] | _Failure:
+    async def _make_request(self, call: Call[T], body: bytes, digest: str) -> T | _Failure:
         """Make one request once limits and budget admit it; return the value of its answer, or the failure.
 
         Its use is in the journal afterwards, also if it fails or is cancelled. Raises CallsStoppedError if it isn't
@@ -227,13 +220,12 @@ class ModelClient:
         number, sent_tokens = await self._admit(player, max_usage)
         start_s = time.monotonic()
         line = _begin_line(call, number, digest)
-        used = max_usage
         outcome: Answer | _Failure = _Failure("interrupted", may_be_billed=True)
         try:
             outcome, line["usage"] = await self._send(player, body)
         finally:  # also if it is cancelled
-            if line["usage"] is not None or (isinstance(outcome, _Failure) and not outcome.may_be_billed):
-                used = _sum_usage(line["usage"], price)
+            is_free = isinstance(outcome, _Failure) and not outcome.may_be_billed
+            used = _sum_usage(line["usage"], price) if line["usage"] is not None or is_free else max_usage
             result = _add_outcome(line, call, outcome)
             sent_tokens[0] = used.tokens
             dollars = used.dollars if settings.model in self._budget.prices else None
@@ -411,7 +403,7 @@ def _sum_usage(usage: Mapping[str, int] | None, price: Price) -> Usage:
     return Usage(1, prompt + output, price.cost(prompt, output, cached))
 
 
-def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> _Judged[T] | _Failure:
+def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> T | _Failure:
     """Add the outcome to a call's line in the journal; return the value of an answer, or the failure itself."""
     if isinstance(outcome, _Failure):
         line["done"] = f"provider: {outcome.reason}"
@@ -419,7 +411,7 @@ def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> _Judg
     fields, value = call.judge(outcome)
     line |= {**fields, "answer": outcome.content, "thinking": outcome.thinking}
     line |= {"finish": outcome.finish, "problem": outcome.problem}
-    return _Judged(value)
+    return value
 
 
 def _encode_body(call: Call[Any]) -> bytes:

@@ -108,8 +108,24 @@ def _sum_moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats
     match_counts = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
     divisors = np.maximum(match_counts, 1)
     mean_residuals = matches.per_bot(residuals, bots) / divisors
+    meeting_squares, residual_squares, table_meetings = _sum_meetings(residuals, mean_residuals, tables)
+    trace_of_square = meeting_squares + _sum_trio_squares(tables, bots)
+    trace_of_square -= 2 * matches.per_bot(table_meetings**2, bots) / divisors
+    trace_of_square += (meeting_squares / divisors) ** 2
+    trace = (seats - 1) * match_counts - meeting_squares / divisors
+    own_squares = matches.per_bot(residuals**2, bots)
+    sums = np.stack([match_counts, trace, trace_of_square, own_squares, residual_squares], axis=1)
+    return sums, meeting_squares - ((seats - 1) * match_counts) ** 2 / max(1, bots - 1)
+
+
+def _sum_meetings(residuals: Floats, mean_residuals: Floats, tables: Ints) -> tuple[Floats, Floats, Floats]:
+    """Return two sums over each bot's opponents j, (n,), and n_j, summed over the opponents of each match, (M, k).
+
+    The sums are of n_j^2, and of the squared sum of r where the bot met j, less n_j times the bot's mean r, (n,).
+    """
+    bots, seats = len(mean_residuals), tables.shape[1]
     meeting_squares, residual_squares = np.zeros(bots), np.zeros(bots)
-    table_meetings = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
+    table_meetings = np.zeros(tables.shape)
     for first_bot in range(0, bots, BLOCK_BOTS):  # each block of bots, with all their opponents
         block_size = min(BLOCK_BOTS, bots - first_bot)
         match, seat = np.nonzero((tables >= first_bot) & (tables < first_bot + block_size))
@@ -122,13 +138,7 @@ def _sum_moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats
         meeting_squares += np.bincount(bot, meetings**2, bots)
         table_meetings[match, seat] = meetings[pair_index].reshape(-1, seats).sum(1)
         residual_squares += np.bincount(bot, (pair_residuals - meetings * mean_residuals[bot]) ** 2, bots)
-    trace_of_square = meeting_squares + _sum_trio_squares(tables, bots)
-    trace_of_square -= 2 * matches.per_bot(table_meetings**2, bots) / divisors
-    trace_of_square += (meeting_squares / divisors) ** 2
-    trace = (seats - 1) * match_counts - meeting_squares / divisors
-    own_squares = matches.per_bot(residuals**2, bots)
-    sums = np.stack([match_counts, trace, trace_of_square, own_squares, residual_squares], axis=1)
-    return sums, meeting_squares - ((seats - 1) * match_counts) ** 2 / max(1, bots - 1)
+    return meeting_squares, residual_squares, table_meetings
 
 
 def _index_pairs(

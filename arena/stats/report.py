@@ -496,8 +496,8 @@ def _make_large_difference(
     field_rates = [getattr(profile, section).get(name) for profile in stats.bots if profile.bot != bot.bot]
     totals = [(rate.count, rate.total) for rate in field_rates if rate is not None]
     cases_per_100_games = 100 * difference.rate.total / bot.games
-    ends = astuple(difference.difference)
-    value, low, high = (None if end is None else round(cases_per_100_games * end, 1) for end in ends)
+    estimate = difference.difference
+    low, high = (None if end is None else round(cases_per_100_games * end, 1) for end in (estimate.low, estimate.high))
     return LargeDifference(
         section=section,
         name=name,
@@ -505,8 +505,8 @@ def _make_large_difference(
         rate=difference.rate.value,
         other_rate=difference.other_rate.value,
         field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
-        per_100_games=Estimate(value or 0.0, low, high),
-        advice=advice_if_lower if difference.difference.value < 0 else advice_if_higher,
+        per_100_games=Estimate(round(cases_per_100_games * estimate.value, 1), low, high),
+        advice=advice_if_lower if estimate.value < 0 else advice_if_higher,
     )
 
 

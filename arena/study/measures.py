@@ -19,7 +19,7 @@ from typing import NamedTuple
 from arena.compare import Evidence
 from arena.rating import Z_95
 from arena.stats import ALL, Proportion, student_t_quantile
-from arena.study.tables import Claim, Decision, GameTables
+from arena.study.tables import Claim, Decision, GameTables, Line
 
 LEVEL = 0.05  # of the corrected p-values
 _MIN_ERRORS = 0.7 * Z_95  # of independent cases; those of a deal vary less, as each player gets each seat's cards
@@ -139,16 +139,11 @@ class Cases:
             self._add(game, claim.player, "blocks_bluffed", not claim.true)
 
     def _add_calls(self, game: GameTables) -> None:
-        """Add the use of calls, of each decision and of each player in the game; unknown amounts are NaN."""
+        """Add the use of calls, of each decision and of each player in the game, as far as it is known."""
         game_amounts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by player
         player_of = {decision.move: decision.player for decision in game.decisions}
         for move, lines in game.calls.items():
-            player = player_of[move]
-            amounts = {
-                name: sum(nan if line["used"][index] is None else line["used"][index] for line in lines)
-                for index, name in enumerate(("calls", "tokens", "dollars"))
-            }
-            amounts["seconds"] = sum(line["seconds"] for line in lines)
+            player, amounts = player_of[move], _sum_amounts(lines)
             self._add_amounts(player, game, amounts, "decision")
             for name, amount in amounts.items():
                 game_amounts[player][name] += amount
@@ -160,6 +155,13 @@ class Cases:
         for name, amount in amounts.items():
             if f"{name}_{unit}" in MEASURES and not isnan(amount):
                 self._add(game, player, f"{name}_{unit}", amount)
+
+
+def _sum_amounts(lines: Sequence[Line]) -> dict[str, float]:
+    """Return the use of these calls by name; NaN for an amount that one of them doesn't know."""
+    used = zip(*(line["used"] for line in lines), strict=True)
+    calls, tokens, dollars = (sum(nan if amount is None else amount for amount in amounts) for amounts in used)
+    return {"calls": calls, "tokens": tokens, "dollars": dollars, "seconds": sum(line["seconds"] for line in lines)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ def describe_difference(row: Difference) -> str:
 
 
 def format_p(p: float) -> str:
-    """Return a p-value with three digits."""
+    """Return a p-value with three digits; "< 0.001" for a smaller one."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -205,10 +205,7 @@ class LiveMatch(referee.MatchObserver):
         return referee.Record(self.spec.header, tuple(self.games))
 
     def answer(self, bot: int, line: bytes) -> None:
-        """Send a line, with its newline, as the answer of a remote seat.
-
-        The line is dropped if the seat has left. If the buffer of the seat's socket is full, the seat leaves.
-        """
+        """Send a line, with its newline, as the answer of a remote seat; see `RemoteSeat.answer`."""
         self._remote_seats[bot].answer(line)
 
     def resume(self) -> None:

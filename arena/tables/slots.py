@@ -80,7 +80,6 @@ class TableClient:
             raise self.gone
 
     def disconnect(self, reason: Superseded | TableClosed) -> None:
-        """Disconnect the client."""
         self.gone = reason
         self.changed.set()
 
@@ -112,7 +111,6 @@ class OutboundBuffer:
         return self._kept[-1] if self._kept else None
 
     def add(self, line: str) -> None:
-        """Add the next line."""
         self._kept.append(line)
         self._added_at = self._clock()
         self.count += 1

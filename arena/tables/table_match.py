@@ -84,7 +84,6 @@ class TableMatch:
         return slot
 
     def show_update(self, update: live_match.StateUpdate) -> None:
-        """Update the view of each viewer."""
         for viewer, message in update.views.items():
             view = self.spectator_view if viewer is None else self.slots[viewer].view
             view.receive(message)

@@ -69,11 +69,9 @@ class WebChannel:
         self._socket = socket
 
     async def open(self) -> None:
-        """Accept the connection."""
         await self._socket.accept()
 
     async def send(self, text: str) -> None:
-        """Send a frame."""
         with suppress(RuntimeError, WebSocketDisconnect):
             await self._socket.send_text(text)
 
@@ -258,13 +256,11 @@ class StreamChannel:
         writer.transport.set_write_buffer_limits(_MAX_BUFFERED_BYTES)
 
     async def send(self, text: str) -> None:
-        """Send a frame."""
         with suppress(OSError):
             self._writer.write(text.encode("utf-8", "replace") + b"\n")
             await self._writer.drain()
 
     async def receive(self) -> str:
-        """Wait for a frame."""
         try:
             line = await self._reader.readline()
         except (OSError, ValueError) as end:
