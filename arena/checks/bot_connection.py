@@ -304,10 +304,7 @@ class BotConnection:
         next_id = request["id"] + 1 if "id" in request else None
         next_request = b"" if next_id is None else protocol.encode({**request, "id": next_id})
         for fact, line in (("waiting", _MORE_INPUT), ("behind", next_request)):
-            received = None
-            with suppress(ConnectionBrokenError):
-                self.send(line, _MORE_INPUT_S)
-                received = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
+            received = self._receive(sent, _MORE_INPUT_S, line)
             if received is None:
                 continue
             if next_id is not None and parse_object(received).get("id") == next_id:
@@ -315,9 +312,11 @@ class BotConnection:
             return received, {fact: True} if self._poll_exit(_MORE_INPUT_S, 5) is None else {}
         return None, {}
 
-    def _receive(self, sent: bytes, within_s: float) -> bytes | None:
-        """Return the next line; None at a timeout, and if the process has ended or prints too long a line."""
+    def _receive(self, sent: bytes, within_s: float, more_input: bytes = b"") -> bytes | None:
+        """Send more input, if any; return the next line, None at any fault."""
         with suppress(ConnectionBrokenError):
+            if more_input:
+                self.send(more_input, within_s)
             return self._next_line(_WaitingTime(self._clock), within_s, sent)
         return None
 

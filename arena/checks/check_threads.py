@@ -49,34 +49,32 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
     """Check the bots of command-line arguments in parallel; yield (index of the argument, step) in order of arguments.
 
     Builds come first, one after another, in the caller's thread. Each step is yielded as soon as all earlier ones are.
-    Steps with the severity NOW have no number.
-    Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
+    Steps with the severity NOW have no number. Raises SandboxError or OSError if this machine fails. Closing the
+    iterator ends all processes.
     """
     max_parallel = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
     with open_check_threads(settings, max(1, min(len(arguments), max_parallel))) as (threads, shared):
         folders = [settings.scratch / f"check-{index}" for index in range(len(arguments))]
         checks = [BotCheck(replace(shared, scratch=folder)) for folder in folders]
-        build_steps: list[list[CheckStep]] = [[] for _ in arguments]  # those that wait for earlier bots
+        queues = [SimpleQueue[CheckStep | None]() for _ in arguments]  # of steps that wait for those of earlier bots
         numbers = [count(1) for _ in arguments]
 
         def numbered(index: int, step: CheckStep) -> tuple[int, CheckStep]:
-            is_progress = step.severity is Severity.NOW
-            return index, step if is_progress else replace(step, number=next(numbers[index]))
+            if step.severity is not Severity.NOW:
+                step = replace(step, number=next(numbers[index]))
+            return index, step
 
         for index, argument in enumerate(arguments):
             for step in checks[index].steps_before_run(argument):
                 if index == 0:
                     yield numbered(index, step)
                 else:
-                    build_steps[index].append(step)
+                    queues[index].put(step)
         _mark_shared_folders(checks)
-        queues = [SimpleQueue[CheckStep | None]() for _ in arguments]
         runs = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
         for index, (queue, run) in enumerate(zip(queues, runs, strict=True)):
-            for step in build_steps[index]:
-                yield numbered(index, step)
-            while (step_of_run := queue.get()) is not None:
-                yield numbered(index, step_of_run)
+            while (next_step := queue.get()) is not None:
+                yield numbered(index, next_step)
             run.result()
 
 

@@ -58,9 +58,9 @@ class _Setting:
     check: str
     files: str
     bad: str
-    severity: Severity
     message: str
     remedy: sandbox.Remedy
+    severity: Severity = Severity.NOTE
 
 
 _CPU = "sys/devices/system/cpu"
@@ -70,26 +70,23 @@ _SETTINGS = (
         "core dumps",
         "proc/sys/kernel/core_pattern",
         r"^\|",
-        Severity.WARN,
         "go to a program of the host, which ignores the limits of bots",
         sandbox.Remedy.CORES_TO_FILES,
+        Severity.WARN,
     ),
     _Setting(
         "address layout",
         "proc/sys/kernel/randomize_va_space",
         "^0",
-        Severity.WARN,
         "not randomised",
         sandbox.Remedy.RANDOMISE,
+        Severity.WARN,
     ),
-    _Setting(
-        "swap", "proc/swaps", "^/", Severity.NOTE, "bots lose time when they are swapped out", sandbox.Remedy.SWAP_OFF
-    ),
+    _Setting("swap", "proc/swaps", "^/", "bots lose time when they are swapped out", sandbox.Remedy.SWAP_OFF),
     _Setting(
         "SMT",
         f"{_CPU}/smt/active",
         "^1",
-        Severity.NOTE,
         "on: bots that share a core slow each other down and can observe each other's timing",
         sandbox.Remedy.SMT_OFF,
     ),
@@ -97,17 +94,15 @@ _SETTINGS = (
         "CPU governor",
         f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor",
         r"^(?!performance)\w",
-        Severity.NOTE,
         "not performance: times of the same computation vary",
         sandbox.Remedy.FULL_SPEED,
     ),
-    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Severity.NOTE, _SPEED, sandbox.Remedy.TURBO_OFF),
-    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Severity.NOTE, _SPEED, sandbox.Remedy.BOOST_OFF),
+    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", _SPEED, sandbox.Remedy.TURBO_OFF),
+    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", _SPEED, sandbox.Remedy.BOOST_OFF),
     _Setting(
         "huge pages",
         "sys/kernel/mm/transparent_hugepage/enabled",
         r"\[always\]",
-        Severity.NOTE,
         "always: memory use and times of bots vary",
         sandbox.Remedy.HUGE_PAGES_ASKED,
     ),
@@ -141,10 +136,8 @@ def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _make_finding(check: str, level: Severity, problem: sandbox.HostProblem | str) -> Finding:
-    """Return a finding. `problem`: a text alone, or one with its fix."""
-    if isinstance(problem, str):
-        return Finding(check, level, problem)
+def _make_finding(check: str, level: Severity, problem: sandbox.HostProblem) -> Finding:
+    """Return a finding about a problem, with its fix."""
     return Finding(check, level, problem.message, problem.fix_command or "", problem.advice)
 
 
@@ -153,17 +146,17 @@ def _check_sandboxes(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[F
     working = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
     safe = [name for name in working if sandbox.untrusted_problem(sandbox.SandboxChoice(name)) is None]
     if safe:
-        yield _make_finding("untrusted bots", Severity.OK, f"can play on this machine, in {' or '.join(safe)}")
+        yield Finding("untrusted bots", Severity.OK, f"can play on this machine, in {' or '.join(safe)}")
     else:
-        yield _make_finding("untrusted bots", Severity.WARN, "can't play safely on this machine; see the next lines")
+        yield Finding("untrusted bots", Severity.WARN, "can't play safely on this machine; see the next lines")
     if working:
-        yield _make_finding("--sandbox auto", Severity.OK, f"uses {working[0]}")
+        yield Finding("--sandbox auto", Severity.OK, f"uses {working[0]}")
     else:
-        yield _make_finding("--sandbox auto", Severity.WARN, "uses process, without isolation")
+        yield Finding("--sandbox auto", Severity.WARN, "uses process, without isolation")
     for name in sandbox.ISOLATING_SANDBOXES:
         problem = tried[name]
         if problem is None:
-            yield _make_finding(name, Severity.OK, "works: a test box ran")
+            yield Finding(name, Severity.OK, "works: a test box ran")
         else:
             yield _make_finding(name, Severity.NOTE if safe else Severity.WARN, problem)
 
@@ -176,7 +169,7 @@ def _check_control_groups() -> Iterator[Finding]:
         fix = sandbox.HostProblem(text, problem.remedy, problem.arguments, problem.hint)
         yield _make_finding("control groups", Severity.WARN, fix)
     elif groups is not None:
-        yield _make_finding("control groups", Severity.OK, groups.describe())
+        yield Finding("control groups", Severity.OK, groups.describe())
 
 
 def _check_settings(root: Path) -> Iterator[Finding]:
@@ -188,7 +181,7 @@ def _check_settings(root: Path) -> Iterator[Finding]:
 
 
 def _make_language_finding() -> Finding:
-    """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
+    """Return which languages of bots a bubblewrap box has, which are hidden from it, and which are missing."""
     # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
     box_programs = sandbox.programs_of("bubblewrap")
     paths = {program: box_programs.named(program) for program in _PACKAGES}
@@ -202,7 +195,9 @@ def _make_language_finding() -> Finding:
     if missing:
         text += f"; not found: {', '.join(missing)}"
     packages = tuple(_PACKAGES[program] for program in hidden or missing)
-    problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, packages) if packages else text
+    if not packages:
+        return Finding("languages", Severity.OK, text)
+    problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, packages)
     return _make_finding("languages", Severity.NOTE if hidden else Severity.OK, problem)
 
 
@@ -225,7 +220,7 @@ def _check_memory(root: Path) -> Iterator[Finding]:
     bots_mb = total_mb - _HOST_MB
     text = f"{total_mb} MB; the bots of {cores} parallel matches, one a core, can use {cores * match_mb} MB"
     if cores * match_mb <= bots_mb:
-        yield _make_finding("memory", Severity.OK, text)
+        yield Finding("memory", Severity.OK, text)
         return
     text += "; if memory runs out, the kernel kills bots and their matches are void"
     if jobs := max(0, bots_mb // match_mb):
@@ -246,7 +241,7 @@ def _check_disk() -> Finding:
     if free_mb < _MIN_DISK_MB:
         problem = sandbox.HostProblem(f"{free_mb} MB free in {folder}", sandbox.Remedy.OTHER_TMP)
         return _make_finding("disk", Severity.FAIL, problem)
-    return _make_finding("disk", Severity.OK, f"{free_mb >> 10} GB free in {folder}")
+    return Finding("disk", Severity.OK, f"{free_mb >> 10} GB free in {folder}")
 
 
 def _read_text(path: Path) -> str:

@@ -301,12 +301,11 @@ def _check_bots(
     rules are, SandboxError or OSError if this machine can't start a bot.
     """
     models = _find_models(bots, budget)
-    programs = tuple(bot for index, bot in enumerate(bots) if index not in models)
-    steps_of_programs = iter(_check_programs(programs, settings, quiet) if programs else [])
-    steps_of_models = {index: _check_model(bots[index], model, budget, rules, quiet) for index, model in models.items()}
-    return [
-        steps_of_models[index] if index in steps_of_models else next(steps_of_programs) for index in range(len(bots))
-    ]
+    programs = [index for index in range(len(bots)) if index not in models]
+    steps_of_programs = _check_programs(tuple(bots[index] for index in programs), settings, quiet)
+    steps_by_bot = dict(zip(programs, steps_of_programs, strict=True))
+    steps_by_bot |= {index: _check_model(bots[index], model, budget, rules, quiet) for index, model in models.items()}
+    return [steps_by_bot[index] for index in range(len(bots))]
 
 
 class _PrintedCheck:
@@ -328,7 +327,7 @@ class _PrintedCheck:
         if not self._quiet:
             console.print_text(text)
 
-    def take(self, step: checks.CheckStep) -> None:
+    def print_step(self, step: checks.CheckStep) -> None:
         """Add and print a step that has ended, or show the progress of the running one (severity "now")."""
         if step.severity != "now":
             self._add(_save_build_log(step, self._bot))
@@ -371,7 +370,7 @@ def _check_programs(bots: tuple[str, ...], settings: checks.CheckSettings, quiet
             printed = _PrintedCheck(bots[index], quiet)
             with printed.drawing:
                 for _, step in steps:
-                    printed.take(step)
+                    printed.print_step(step)
             printed.print_verdict()
             steps_by_bot.append(printed.steps)
     return steps_by_bot
@@ -399,7 +398,7 @@ def _check_model(
     budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
     printed = _PrintedCheck(argument, quiet)
     for step in models.check_model(bot, budget, load_ruleset(rules or "coup")):
-        printed.take(step)
+        printed.print_step(step)
     printed.print_verdict()
     return printed.steps
 

@@ -230,14 +230,17 @@ def print_parts(
 
 def _print_part(printer: "Console", part: "RenderableType", columns: int) -> None:
     """Print a part by `printer`; a table that is too wide without its last columns, or as lines."""
-    is_too_wide = _min_columns(part) > columns
-    if is_too_wide and columns < MIN_TABLE_COLUMNS:
-        for line in _list_row_lines(part):
-            printer.width = columns
-            printer.print(line, crop=False)
-        return
-    dropped = _drop_columns(part, columns) if is_too_wide else []
-    printer.width = max(columns, _min_columns(part))
+    from rich.table import Table
+
+    printer.width = columns
+    dropped: list[str] = []
+    if isinstance(part, Table) and _min_columns(part) > columns:
+        if columns < MIN_TABLE_COLUMNS:
+            for line in _list_row_lines(part):
+                printer.print(line, crop=False)
+            return
+        dropped = _drop_columns(part, columns)
+        printer.width = max(columns, _min_columns(part))
     printer.print(part, crop=False)
     if dropped:
         printer.print(f"columns left out: {', '.join(dropped)}", style="dim")
@@ -320,21 +323,16 @@ def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") ->
     )
 
 
-def _min_columns(part: "RenderableType") -> int:
-    """Return the minimum width of a table, 0 for other parts."""
-    from rich.table import Table
-
-    return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
+def _min_columns(table: "Table") -> int:
+    """Return the minimum width of a table."""
+    return sum((column.min_width or 0) + 2 for column in table.columns)
 
 
-def _drop_columns(part: "RenderableType", columns: int) -> list[str]:
+def _drop_columns(table: "Table", columns: int) -> list[str]:
     """Remove the last columns of a table, except the first two, until it fits; return their names in order."""
-    from rich.table import Table
-
-    assert isinstance(part, Table)
     dropped: list[str] = []
-    while len(part.columns) > 2 and _min_columns(part) > columns:
-        dropped.insert(0, _heading_in_one_line(part.columns.pop()))
+    while len(table.columns) > 2 and _min_columns(table) > columns:
+        dropped.insert(0, _heading_in_one_line(table.columns.pop()))
     return dropped
 
 
@@ -350,15 +348,13 @@ def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
         yield from _flatten(part.renderables) if isinstance(part, Group) else [part]
 
 
-def _list_row_lines(part: "RenderableType") -> "Iterator[RenderableType]":
+def _list_row_lines(table: "Table") -> "Iterator[RenderableType]":
     """Yield each row of a table as lines: each cell after its column's name, without empty ones."""
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
-    assert isinstance(part, Table)
-    names = list(map(_heading_in_one_line, part.columns))
-    for row in zip(*(column.cells for column in part.columns), strict=True):
+    names = list(map(_heading_in_one_line, table.columns))
+    for row in zip(*(column.cells for column in table.columns), strict=True):
         for index, (name, cell) in enumerate(zip(names, row, strict=True)):
             text = cell if isinstance(cell, Text) else Text(str(cell))
             if index == 0:

@@ -307,7 +307,7 @@ def preflight_bots(
     rejections = _find_rejections(config, box, scratch)
     if not rejections:
         return config
-    reasons = _join_reasons(rejections)
+    reasons = _describe_rejections(rejections)
     rejected_bots = [rejection.bot for rejection in rejections]
     bots = tuple(bot for bot in config.bots if bot not in rejected_bots)
     if len(bots) < 2:
@@ -322,10 +322,9 @@ def require_startable_bots(config: RunConfig, box: Sandbox, scratch: Path, hint:
 
     Raises the errors of `_find_rejections`.
     """
-    rejections = _find_rejections(config, box, scratch)
-    if rejections:
-        details = f"No match was played. arena check BOT shows details{hint}."
-        console.usage_error(f"{_join_reasons(rejections)}\n{details}")
+    if rejections := _find_rejections(config, box, scratch):
+        advice = f"No match was played. arena check BOT shows details{hint}."
+        console.usage_error(f"{_describe_rejections(rejections)}\n{advice}")
 
 
 def _find_rejections(config: RunConfig, box: Sandbox, scratch: Path) -> list[RejectedBot]:
@@ -349,18 +348,17 @@ def _rejection_reason(rejection: RejectedBot) -> str:
     return escape_control(rejection.step.message)
 
 
-def _join_reasons(rejections: Sequence[RejectedBot]) -> str:
-    return "\n".join(line for rejection in rejections for line in _rejection_lines(rejection))
-
-
-def _rejection_lines(rejection: RejectedBot) -> Iterator[str]:
-    """Yield why a bot can't play, its faulty line, the end of its standard error, and advice."""
-    step = rejection.step
-    yield f"{rejection.bot.name} can't play: {_rejection_reason(rejection)}"
-    if step.received is not None:
-        yield f"  got: {escape_bytes(step.received, 200)}"
-    yield from (f"  | {escape_bytes(line, 200)}" for line in step.stderr)
-    yield from (f"  {escape_control(line)}" for line in step.advice.split("\n") if line)
+def _describe_rejections(rejections: Sequence[RejectedBot]) -> str:
+    """Return lines on each bot: why it can't play, its faulty line, the end of its standard error, and advice."""
+    lines = []
+    for rejection in rejections:
+        step = rejection.step
+        lines.append(f"{rejection.bot.name} can't play: {_rejection_reason(rejection)}")
+        if step.received is not None:
+            lines.append(f"  got: {escape_bytes(step.received, 200)}")
+        lines += (f"  | {escape_bytes(line, 200)}" for line in step.stderr)
+        lines += (f"  {escape_control(line)}" for line in step.advice.split("\n") if line)
+    return "\n".join(lines)
 
 
 def resume_run(config_type: type[Config], path: Path) -> tuple[Config, RunFolder]:

@@ -246,10 +246,7 @@ def decision_time_tables(progress: Progress, standings: RunStandings) -> Iterato
 
 
 def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[RenderableType]:
-    """Yield the table of head-to-head results, or a note if no pair has enough matches.
-
-    A cell has the share of its row's bot in the games that either of the two won.
-    """
+    """Yield the table of the bots' shares of the games that one of a pair won; a note if no pair has enough matches."""
     rows = []
     has_pair = False
     for row in standings.rows:

@@ -269,7 +269,7 @@ class _CheckProgress:
         self._ended_steps = ended_steps
         if status not in _RUNNING_STATUSES:
             return
-        if status != self._status == "queued":
+        if self._status == "queued" and status != "queued":
             console.print_note("checks are running")
         self._status = status
         if steps != ended_steps and steps[-1] != self._running_step:
