@@ -157,7 +157,7 @@ class PassMove(Sent):
 
 
 class ChallengeMove(Sent):
-    """The claimant is accused of not having the role."""
+    """Doubt the claim."""
 
     challenge: Yes
 
@@ -254,7 +254,7 @@ class PlayerPayload(Sent):
     """The public information about one player."""
 
     coins: Count = Field(description="Coins in hand.")
-    influence: Count = Field(description="Face-down cards; 0: out of the game.")
+    influence: Count = Field(description="Face-down cards; 0: out of the game, or in a draft.")
     revealed: tuple[Role, ...] = Field(description="Face-up cards; their order means nothing.")
     allegiance: Absent[Allegiance] = Field(default=None, description="Its side; absent: sides aren't settled or used.")
 
@@ -415,7 +415,7 @@ class CoinsEvent(_Event):
     """A player's coins changed. Every movement of coins is one such event."""
 
     event: Literal["coins"]
-    delta: int = Field(description="Coins gained; negative: paid or taken away; 0: there was nothing to steal.")
+    delta: int = Field(description="Coins gained; negative: paid or taken away; 0: there were none to take.")
     reason: CoinReason
 
 

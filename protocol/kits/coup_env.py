@@ -74,7 +74,7 @@ _OWN = (
 )
 _PLAYER = (  # what all seats know
     Field("coins", 1, "its coins"),
-    Field("influence", 1, "its face-down cards; 0 if it is out"),
+    Field("influence", 1, "its face-down cards; 0 if it is out, or in a draft"),
     Field("revealed", _ROLES, "its face-up cards of each role"),
     Field("side", len(SIDES), f"its allegiance, if any: {', '.join(SIDES)}"),
     Field("actor", 1, "1 if it has the turn"),
