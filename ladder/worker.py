@@ -259,7 +259,7 @@ class _VersionCheck:
         folder.mkdir()
         cache = bots.BotCache(folder)
         for cached_bot, files in ((bot, archive), *opponents):
-            cache.put(cached_bot, io.BytesIO(files))
+            cache.add(cached_bot, io.BytesIO(files))
         table = _name_differently([bot, *(opponent for opponent, _ in opponents)])
         names = tuple(player.name for player in table)
         seatings = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))

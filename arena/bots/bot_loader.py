@@ -348,19 +348,23 @@ def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
             current = _resolve_bot(bare_file or bot.path, programs)
             if bare_file is not None:
                 current = replace(current, path=bot.path)
-        if _start_of(current) == _start_of(bot):
-            continue
-        if _is_path_change(bot, current, programs):
-            raise BotError(
-                f'"{bot.name}" is run by {escape_control(os.path.basename(current.argv[0]))}, which is now '
-                f"{escape_control(current.argv[0])}, but was {escape_control(bot.argv[0])} when the run began "
-                "(run.json).\n"
-                f"Put {escape_control(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
-            )
-        raise BotError(
-            f'"{bot.name}" has changed: the run starts it by {escape_control(shlex.join(bot.argv))}\n'
-            f"Start a new run: its command is now {escape_control(shlex.join(current.argv))}"
+        if _start_of(current) != _start_of(bot):
+            raise _command_change_error(bot, current, programs)
+
+
+def _command_change_error(bot: Bot, current: Bot, programs: Programs) -> BotError:
+    """Return the error of a changed command. bot: as the run stored it. current: as its files define it now."""
+    if _is_path_change(bot, current, programs):
+        return BotError(
+            f'"{bot.name}" is run by {escape_control(os.path.basename(current.argv[0]))}, which is now '
+            f"{escape_control(current.argv[0])}, but was {escape_control(bot.argv[0])} when the run began "
+            "(run.json).\n"
+            f"Put {escape_control(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
         )
+    return BotError(
+        f'"{bot.name}" has changed: the run starts it by {escape_control(shlex.join(bot.argv))}\n'
+        f"Start a new run: its command is now {escape_control(shlex.join(current.argv))}"
+    )
 
 
 def _start_of(bot: Bot) -> tuple[tuple[str, ...], Path, Path]:
@@ -369,10 +373,7 @@ def _start_of(bot: Bot) -> tuple[tuple[str, ...], Path, Path]:
 
 
 def _is_path_change(bot: Bot, current: Bot, programs: Programs) -> bool:
-    """Return whether a bot's files define its old command if the folder of its old program is first in PATH.
-
-    `bot`: as the run stored it; `current`: as its files define it now.
-    """
+    """Return whether a bot's files define its old command if the folder of its old program is first in PATH."""
     path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
     old_programs = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
     with os_errors_as_bot_errors(bot.path):

@@ -159,9 +159,9 @@ def build_log_path(number: int, bot: Bot, logs: Path) -> Path:
 def excerpt_warnings(log: Path) -> BuildLogExcerpt:
     """Return lines of a build's log from the first warning on, and its last lines; () without a warning."""
     with log.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-        if _find_match(_split_lines(head), _WARNING) is None:
-            return BuildLogExcerpt((), bool(head))
+        lines = _split_lines(file.read(_HEAD_BYTES))
+        if _find_match(lines, _WARNING) is None:
+            return BuildLogExcerpt((), bool(lines))
         return _excerpt_log(file, _WARNING)
 
 
@@ -369,19 +369,21 @@ def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float)
     for descriptor in files:
         poll.register(descriptor, select.POLLIN)
     while True:
-        exit = box.exit()  # before reading, so that the last output is read below
-        descriptors = [descriptor for descriptor, _ in poll.poll(_TICK_MS if exit is None else 0)]
-        for descriptor in descriptors:
+        box_exit = box.exit()  # before reading, so that the last output is read below
+        ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if box_exit is None else 0)]
+        for descriptor in ready:
             data = _read(descriptor)
-            if data == b"":
+            if data is None:
+                continue
+            if not data:
                 poll.unregister(descriptor)
-            bytes_left[descriptor] -= len(data or b"")
+            bytes_left[descriptor] -= len(data)
             if bytes_left[descriptor] < 0:
                 is_log = descriptor == box.stderr
                 return _PRINTED_TOO_MUCH if is_log else f"wrote more than {_MAX_OUTPUT_BYTES >> 20} MB"
-            files[descriptor].write(data or b"")
-        if exit is not None and not descriptors:
-            return exit
+            files[descriptor].write(data)
+        if box_exit is not None and not ready:
+            return box_exit
         if time.monotonic() > deadline_s:
             return f"took longer than {timeout_s:g} s"
 

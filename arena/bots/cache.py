@@ -49,7 +49,7 @@ class BotCache:
         """Add a bot by a link to its files, without a copy. Raises OSError if the link exists or can't be written."""
         os.symlink(bot.path, self._link_path(bot.digest, bot.name))
 
-    def put(self, bot: PortableBot, archive: IO[bytes]) -> None:
+    def add(self, bot: PortableBot, archive: IO[bytes]) -> None:
         """Add a bot from the archive of its files that `pack` made.
 
         Raises MissingProgramError if the files have another digest, ArchiveError for an invalid archive, OSError if
@@ -64,7 +64,7 @@ class BotCache:
             if bot.file is not None:
                 path.chmod(0o755)
 
-    def place(self, bot: PortableBot) -> Path:
+    def locate(self, bot: PortableBot) -> Path:
         """Return the path of a bot's file or folder. Raises MissingProgramError, with the digest, if it isn't here."""
         link = self._link_path(bot.digest, bot.name)
         if link.is_symlink():
@@ -80,7 +80,7 @@ class BotCache:
 
         A linked bot stays where it is, so nothing is locked for it.
         """
-        self.place(bot)
+        self.locate(bot)
         if self._link_path(bot.digest, bot.name).is_symlink():
             yield
             return

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from arena.bots.bot import Bot, BotError, permission_advice
 from arena.bots.languages import BY_MARK, KITS, LANGUAGES
@@ -108,13 +109,7 @@ def _parse_manifest(data: dict[str, object]) -> Manifest:
     try:
         fields = Fields.model_validate(data)
     except ValidationError as error:
-        # An unknown field first: it may be the missing one, misspelt.
-        wrong = min(error.errors(), key=lambda details: details["type"] != "extra_forbidden")
-        field = escape_control(str(wrong["loc"][0]))
-        if wrong["type"] == "extra_forbidden":
-            problem = f'unknown field "{field}"{_suggestion(field, _FIELDS)}'
-            raise ValueError(f"{problem}\nThe fields are {', '.join(_FIELDS)}.") from None
-        raise ValueError(f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.') from None
+        raise _wrong_field_error(error.errors()) from None
     if fields.model is not None:
         if fields.run is not None or fields.build is not None or fields.kit is not None:
             raise ValueError("a model has no run, build or kit.\nRemove them, or [model].")
@@ -126,6 +121,19 @@ def _parse_manifest(data: dict[str, object]) -> Manifest:
         problem = f'unknown kit "{escape_control(fields.kit)}"{_suggestion(fields.kit, KITS)}'
         raise ValueError(f"{problem}\nSet kit to {_FIELDS['kit']}.")
     return Manifest(fields.name, _parse_command(fields.run, "run"), build, fields.kit)
+
+
+def _wrong_field_error(problems: Sequence[Any]) -> ValueError:
+    """Return the error, with two lines, of one field, if possible an unknown one: it may be the missing one, misspelt.
+
+    problems: as of pydantic's `ValidationError.errors`.
+    """
+    wrong = min(problems, key=lambda problem: bool(problem["type"] != "extra_forbidden"))
+    field = escape_control(str(wrong["loc"][0]))
+    if wrong["type"] == "extra_forbidden":
+        problem = f'unknown field "{field}"{_suggestion(field, _FIELDS)}'
+        return ValueError(f"{problem}\nThe fields are {', '.join(_FIELDS)}.")
+    return ValueError(f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.')
 
 
 def _suggestion(word: str, known_words: Iterable[str]) -> str:

@@ -124,7 +124,7 @@ class WrongReplyError(Exception):
 def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[str, ReplyingBot | BotFactory]:
     """Return the bots by name: the key of the mapping, or the class name, with a number if it is taken.
 
-    Raises ValueError or TypeError for arguments that can't play.
+    Raises TypeError for one that is no bot, ValueError for an unknown sample, or an object with two names.
     """
     if isinstance(bots, str):
         raise TypeError(f"pass a list of bots: [{bots!r}]")
@@ -134,13 +134,18 @@ def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[s
         bots_by_name = {}
         for bot in map(_resolve_sample, bots):
             bots_by_name[_unused_name(_default_name(bot), bots_by_name)] = bot
+    _require_bots(bots_by_name)
+    return bots_by_name
+
+
+def _require_bots(bots_by_name: Mapping[str, object]) -> None:
+    """Raise TypeError for a value that is no bot, ValueError for an object that has two names."""
     for name, bot in bots_by_name.items():
         if not callable(getattr(bot, "reply", None)) and not callable(bot):
             raise TypeError(f"{name!r} isn't a bot: pass a class, or an object, with the method reply(message)")
     objects = [bot for bot in bots_by_name.values() if not _is_factory(bot)]
     if len({id(bot) for bot in objects}) < len(objects):
         raise ValueError("one object can't play in two seats: pass its class, or an object for each seat")
-    return bots_by_name
 
 
 def _unused_name(name: str, used_names: Container[str]) -> str:
@@ -182,7 +187,7 @@ def _resolve_sample(bot: BotArgument) -> ReplyingBot | BotFactory:
     return sample(bot)
 
 
-def _is_factory(bot: ReplyingBot | BotFactory) -> bool:
+def _is_factory(bot: object) -> bool:
     """Return whether this is a class or function that makes a bot, not a bot itself."""
     return isinstance(bot, type) or not hasattr(bot, "reply")
 

@@ -105,7 +105,7 @@ class Worker:
         Raises MissingProgramError if the cache lacks a bot or this machine its interpreter, OSError if the cache can't
         be read.
         """
-        bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
+        bots = [bot.resolve_on(self.cache.locate(bot), programs_of(job.choice.name)) for bot in job.bots]
         with self._lock:  # language models play in threads
             programs = [None if bot.is_model else self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
 
@@ -269,7 +269,7 @@ def play_work_item(item: WorkItem) -> MatchOutput:
     worker = _get_or_start_worker()
     try:
         for bot, archive in item.archives:
-            worker.cache.put(bot, io.BytesIO(archive))
+            worker.cache.add(bot, io.BytesIO(archive))
         if item.archives:
             worker.cache.trim(_MAX_CACHE_BYTES)
         with ExitStack() as stack:

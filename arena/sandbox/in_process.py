@@ -102,7 +102,7 @@ class ScriptPeer:
         return CpuUsage(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
     def lines_with(self, descriptor: int) -> Iterator[bytes | None]:
-        """Yield lines until end of file, and None whenever `descriptor`, one of the script, is readable."""
+        """Yield complete lines until end of file, and None whenever `descriptor`, one of the script, is readable."""
         while True:
             while b"\n" in self._pending:
                 yield self.read_line()

@@ -89,7 +89,7 @@ class PreparedBots:
         """Add a bot's program to those of a table. Raises MissingProgramError, SandboxError, OSError, DatabaseError."""
         choice = self._ladder.play.sandbox
         self._pin_in_cache(bot, boxes.ends)
-        resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
+        resolved = bot.resolve_on(self._cache.locate(bot), programs_of(choice.name))
         boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
 
     def apply_change(
@@ -137,7 +137,7 @@ class PreparedBots:
             archive = self._ladder.database.read_with_retry(
                 lambda connection: store.get_archive(connection, bot.digest, bot.file)
             )
-            self._cache.put(bot, io.BytesIO(archive))
+            self._cache.add(bot, io.BytesIO(archive))
             ends.enter_context(self._cache.hold(bot))
 
 

@@ -121,7 +121,7 @@ def test_a_linked_bot_plays_from_its_own_folder(tmp_path: Path) -> None:
     for bot in (one, two):
         cache.link(bot)
     for bot in (one, two):
-        assert cache.place(make_portable(bot, Programs())) == bot.path
+        assert cache.locate(make_portable(bot, Programs())) == bot.path
 
 
 def long_file_bot(folder: Path) -> Bot:
@@ -137,8 +137,8 @@ def test_a_bot_is_unpacked_from_an_archive(tmp_path: Path, make: type) -> None:
     for name in ("bot", "another name"):
         there = replace(make_portable(bot, Programs()), name=name)
         archive.seek(0)
-        cache.put(there, archive)
-        place = cache.place(there)
+        cache.add(there, archive)
+        place = cache.locate(there)
         assert place.is_relative_to(tmp_path / "cache")
         found = there.resolve_on(place, Programs())
         assert not is_changed(found)
@@ -158,14 +158,14 @@ def test_an_archive_made_by_an_older_list_of_files_is_accepted(tmp_path: Path) -
         entries.add(bot.path, "")
     archive.seek(0)
     cache = cache_in(tmp_path / "cache")
-    cache.put(then, archive)
-    assert (cache.place(then) / "arena-runs" / "notes.txt").exists()
+    cache.add(then, archive)
+    assert (cache.locate(then) / "arena-runs" / "notes.txt").exists()
 
 
 def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     with pytest.raises(MissingProgramError, match=f"\"bot\" isn't in this machine's cache: {bot.digest}"):
-        cache_in(tmp_path / "cache").place(bot)
+        cache_in(tmp_path / "cache").locate(bot)
 
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
@@ -174,22 +174,22 @@ def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: ty
     asked = replace(make_portable(bot, Programs()), digest="0" * 64)
     cache = cache_in(tmp_path / "cache")
     with pytest.raises(MissingProgramError, match=f"contains {bot.digest}, not {'0' * 64}"):
-        cache.put(asked, archive_of(bot))
+        cache.add(asked, archive_of(bot))
     with pytest.raises(MissingProgramError, match="isn't in this machine's cache"):
-        cache.place(asked)
+        cache.locate(asked)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
     bot = folder_bot(tmp_path / "bot")
     with pytest.raises(MissingProgramError, match="contains no file bot, not"):
-        cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
+        cache_in(tmp_path / "cache").add(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
 
 
 def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path) -> None:
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     with pytest.raises(ArchiveError):
-        cache_in(tmp_path / "cache").put(bot, io.BytesIO(b"nonsense" * 200))
+        cache_in(tmp_path / "cache").add(bot, io.BytesIO(b"nonsense" * 200))
     assert list((tmp_path / "cache").iterdir()) == []
 
 
@@ -202,8 +202,8 @@ def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None
         path.chmod(mode)
         (bot,), _ = load_bots([str(path)])
         there = make_portable(bot, Programs())
-        cache.put(there, archive_of(bot))
-        found = cache.place(there)
+        cache.add(there, archive_of(bot))
+        found = cache.locate(there)
         assert (found.name, os.access(found, os.X_OK)) == (name, True)
 
 
@@ -235,13 +235,13 @@ def fill_cache(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot
         (bot.path / "data" / "weights").write_bytes(bytes([number]) * 1_000)
         bot = load_bots([str(bot.path)])[0][0]
         made.append(make_portable(bot, Programs()))
-        cache.put(made[-1], archive_of(bot))
+        cache.add(made[-1], archive_of(bot))
     return made
 
 
 def has(cache: BotCache, bot: PortableBot) -> bool:
     try:
-        cache.place(bot)
+        cache.locate(bot)
     except MissingProgramError:
         return False
     return True
@@ -264,7 +264,7 @@ def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
     with cache.hold(one):
         BotCache(tmp_path / "cache").trim(0)
         assert [has(cache, bot) for bot in (one, two)] == [True, False]
-        assert (cache.place(one) / "data" / "weights").stat().st_size == 1_000
+        assert (cache.locate(one) / "data" / "weights").stat().st_size == 1_000
     with pytest.raises(MissingProgramError, match=two.digest), cache.hold(two):
         pass
 

@@ -91,8 +91,8 @@ def check_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "o
 def unpack(bundle: bots.BotArchive, folder: Path) -> dict[str, bytes]:
     cache = bots.BotCache(Path(tempfile.mkdtemp(dir=folder)))
     bot = bots.PortableBot("bot", bundle.digest, ("python3",), bundle.file)
-    cache.put(bot, io.BytesIO(bundle.archive))
-    place = cache.place(bot)
+    cache.add(bot, io.BytesIO(bundle.archive))
+    place = cache.locate(bot)
     if bundle.file is not None:
         return {place.name: place.read_bytes()}
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}

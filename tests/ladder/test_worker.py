@@ -159,7 +159,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         assert b"".join(step.log for step in found.steps) == (b"", b"building\n")[number]
         (tmp_path / f"cache{number}").mkdir()
         archive = job_of(submitted).archive if found.built is None else found.built
-        bots.BotCache(tmp_path / f"cache{number}").put(found.bot, io.BytesIO(archive))
+        bots.BotCache(tmp_path / f"cache{number}").add(found.bot, io.BytesIO(archive))
 
 
 def test_seats_without_a_reference_are_filled_by_references_or_the_version_itself(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
     with pytest.raises(ArenaError):
         play_job(there, job)
     for bot, archive in zip(config.bots, archives, strict=True):
-        there.put(make_portable(bot, programs_of(config.sandbox.name)), archive)
+        there.add(make_portable(bot, programs_of(config.sandbox.name)), archive)
     second = play_job(there, job)
     assert [result.faults for result in first.match.results] == [()] * 4
     assert second.match.results == first.match.results

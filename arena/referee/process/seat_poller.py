@@ -138,20 +138,21 @@ class SeatPoller:
             self._polled_ns = self._waited_ns()
         next_check_at = sent_at + _TICK_S
         slow_at = sent_at + _SLOW_S
-        max_nap_s = _SLOW_S
+        is_slow = False
         while waiting:
             now = self._clock()
             left_s = min([meter.look_at for _, meter in waiting]) - now
+            max_nap_s = _TICK_S if is_slow else _SLOW_S
             nap_s = 0.0 if left_s < 0 else min(left_s, max_nap_s)
             last_polled_at = self._polled_at
             self._poll_due_at = last_polled_at + nap_s
-            if self._charges_own and max_nap_s == _TICK_S:
+            if self._charges_own and is_slow:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - last_polled_at
             was_ready = True
             if left_s > 0:
                 was_ready = self._poll_once(math.ceil(nap_s * 1000))
-                if (not was_ready and max_nap_s == _TICK_S) or now >= next_check_at:
+                if (is_slow and not was_ready) or now >= next_check_at:
                     self._check_processes(waiting)
                     next_check_at = now + _TICK_S
             else:
@@ -161,7 +162,7 @@ class SeatPoller:
             waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
             if waiting and (not was_ready or now >= slow_at):
                 self._slow_down(waiting)
-                max_nap_s = _TICK_S
+                is_slow = True
 
     def _slow_down(self, waiting: Sequence[_MeteredSeat]) -> None:
         """Take the steps that are delayed until the bots are slow."""

@@ -188,19 +188,20 @@ class BubblewrapBox(ChildBox):
         Kill a program that used up its CPU time. Raises SandboxError if bwrap was killed or the machine ran out of
         memory.
         """
-        if self._exit is None and self._closed:
+        if self._exit is not None:
+            return self._exit
+        if self._closed:
             return Exit(None, None)  # the kernel didn't end the box in time
-        if self._exit is None:
-            try:
-                status = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # reaped by `close`, or by another os.wait()
-                return Exit(None, None)
-            if status is None:
-                self._end_excess()
-                if self._pipes is not None and self.stdin >= 0:
-                    self._pipes.look()
-                return None
-            self._exit = self._make_exit(self._bwrap.exit_code(), status.si_code == os.CLD_EXITED)
+        try:
+            status = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # reaped by another os.wait()
+            return Exit(None, None)
+        if status is None:
+            self._end_excess()
+            if self._pipes is not None and self.stdin >= 0:
+                self._pipes.break_closed_ends()
+            return None
+        self._exit = self._make_exit(self._bwrap.exit_code(), status.si_code == os.CLD_EXITED)
         return self._exit
 
     def close(self) -> Exit:

@@ -317,8 +317,11 @@ class PipeHolderCheck:
         self._family = family
         self._next_at = 0.0
 
-    def look(self) -> None:
-        """Break the referee's ends of pipes that the program has closed, standard output once it is read."""
+    def break_closed_ends(self) -> None:
+        """Break the referee's ends of pipes that the program has closed, standard output once it is read.
+
+        This does nothing shortly after another call, since a check takes long.
+        """
         started_at = time.monotonic()
         if started_at < self._next_at:
             return
