@@ -65,14 +65,14 @@ def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary |
     if event.audit_id is not None:
         owner, decision = _summarize_decision(context, event.audit_id, version)
     summary = EventSummary(
-        event.id,
-        event.occurred_at,
-        event.type,
-        None if version is None else version.version_ref,
-        event.match,
-        decision,
-        event.table_session_id,
-        event.details,
+        id=event.id,
+        occurred_at=event.occurred_at,
+        type=event.type,
+        version=None if version is None else version.version_ref,
+        match=event.match,
+        decision=decision,
+        table=event.table_session_id,
+        details=event.details,
     )
     return hide_fields(summary, context.viewer, owner)
 
@@ -320,12 +320,12 @@ def list_users_for_admin(
             matching.append(summary)
     page, next_cursor = paginate(matching, lambda summary: summary.user.pseudonym, after, limit)
     users = UserAdminList(
-        tuple(hide_fields(summary, context.viewer) for summary in page),
-        len(matching),
-        counts,
-        tuple(sorted({owner.section for owner in owners if owner.section})),
-        next_cursor,
-        context.revision,
+        items=tuple(hide_fields(summary, context.viewer) for summary in page),
+        total=len(matching),
+        counts=counts,
+        sections=tuple(sorted({owner.section for owner in owners if owner.section})),
+        next_cursor=next_cursor,
+        revision=context.revision,
     )
     return hide_fields(users, context.viewer)
 

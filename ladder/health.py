@@ -92,9 +92,8 @@ class HealthMonitor:
     def _read_from(self, connection: Connection) -> LadderHealth:
         runners, servers = (self._count_live(connection, tables) for tables in (False, True))
         self._has_answer.set()
-        return LadderHealth(
-            None, runners, servers, store.count_ladder(connection), *store.count_session_states(connection)
-        )
+        counts, (tables, people) = store.count_ladder(connection), store.count_session_states(connection)
+        return LadderHealth(runners=runners, table_servers=servers, counts=counts, tables=tables, people=people)
 
     def _count_live(self, connection: Connection, table_servers: bool) -> int:
         runners = store.list_live_runners(connection, table_servers)
@@ -155,13 +154,16 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 @contextmanager
-def serve_metrics(registry: CollectorRegistry, text: str) -> Iterator[str]:
-    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`.
+def serve_metrics(registry: CollectorRegistry, text: str | None) -> Iterator[str | None]:
+    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`; None serves nothing.
 
     Raises LadderError if the address isn't valid or can't be opened.
     """
     from prometheus_client import start_http_server
 
+    if text is None:
+        yield None
+        return
     host, port = parse_address(text)
     try:
         server, thread = start_http_server(port, host, registry)

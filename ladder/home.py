@@ -79,15 +79,15 @@ def view_account(context: ViewContext, deadlines: tuple[DeadlineSummary, ...] = 
         teammate = None if bot.owner_id == owner.id else team[bot.login].name
         summaries.append(hide_fields(_summarize_own_bot(context, bot, teammate), viewer, bot.login))
     page = AccountPage(
-        summarize_user(connection, owner, viewer),
-        tuple(team.values()),
-        tuple(summaries),
-        tuple(row for row in list_credentials(context, owner.login).items if row.valid),
-        viewer.session,
-        deadlines,
-        context.revision,
-        store.last_release_at(connection),
-        may_change_team(connection, owner),
+        user=summarize_user(connection, owner, viewer),
+        team=tuple(team.values()),
+        bots=tuple(summaries),
+        credentials=tuple(row for row in list_credentials(context, owner.login).items if row.valid),
+        session_id=viewer.session,
+        deadlines=deadlines,
+        revision=context.revision,
+        released_at=store.last_release_at(connection),
+        may_change_team=may_change_team(connection, owner),
     )
     return hide_fields(page, viewer, owner.login)
 
@@ -103,17 +103,17 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, teammate: str
     rows = () if snapshot is None else Standings.from_json(snapshot).items
     matches = list_matches(context, bot=bot.id, limit=_MATCHES_READ).items
     return OwnBotSummary(
-        bot.name,
-        teammate,
-        next((version.number for version in versions if version.is_active), None),
-        newest.number,
-        newest.status,
-        newest.rejection_reason,
-        decisions[-1].reason if is_disabled else None,
-        next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
-        next((match for match in matches if match.outcome == store.PLAYED), None),
-        next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
-        store.find_next_round_s(connection),
+        bot=bot.name,
+        owner=teammate,
+        active_version=next((version.number for version in versions if version.is_active), None),
+        newest_version=newest.number,
+        status=newest.status,
+        reason=newest.rejection_reason,
+        disabled_reason=decisions[-1].reason if is_disabled else None,
+        standing=next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
+        last_match=next((match for match in matches if match.outcome == store.PLAYED), None),
+        lost_game=next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
+        next_round_s=store.find_next_round_s(connection),
     )
 
 
@@ -156,12 +156,12 @@ def view_home(context: ViewContext, info: LadderInfo, deadlines: tuple[DeadlineS
     newest_matches = list_matches(context, kind=store.RATED, limit=1).items
     finals = store.all_finals(context.connection)
     return HomePage(
-        info,
-        view_standings_page(context, rows=TOP_ROWS),
-        next((match for match in newest_matches if match.outcome == store.PLAYED), None),
-        tuple(summarize_final(context.connection, final, context.viewer) for final in finals),
-        None if context.viewer.staff else view_account(context, deadlines),
-        context.revision,
+        info=info,
+        standings=view_standings_page(context, rows=TOP_ROWS),
+        latest_match=next((match for match in newest_matches if match.outcome == store.PLAYED), None),
+        finals=tuple(summarize_final(context.connection, final, context.viewer) for final in finals),
+        account=None if context.viewer.staff else view_account(context, deadlines),
+        revision=context.revision,
     )
 
 

@@ -1,7 +1,7 @@
 """Queue a ladder's rounds, as `ladder.rounds` plans them.
 
-Past meetings are counted once over all matches, then
-incrementally, so a round costs the same after a million games as after a thousand.
+Past meetings are counted once over all matches, then incrementally, so a round costs the same after a million games as
+after a thousand.
 """
 
 from collections import Counter, defaultdict, deque
@@ -46,11 +46,11 @@ class RoundQueue:
         play = self._ladder.play
         return [
             Entrant(
-                version.id,
-                version.party,
-                self._played[version.id] * play.match_games,
-                version.is_reference,
-                not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
+                version=version.id,
+                owner=version.party,
+                games=self._played[version.id] * play.match_games,
+                reference=version.is_reference,
+                slow=not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
             )
             for version in store.active_versions(connection)
         ]

@@ -16,7 +16,7 @@ halves the error of a win rate. Two bots of one owner never share a table."""
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from operator import mul
 
 from arena.schedule import Shuffle, assign_tables, forbid_same_owner, swap_to_balance
@@ -78,9 +78,8 @@ def plan_next_round(
     order = [slots[slot] for slot in shuffle(range(len(slots)), f"round/{number}")]
     tables = assign_tables(order, owners, seats)
     groups = -(-len(slots) // _MAX_SWAP_SLOTS)
-    return tuple(
-        table for group in range(groups) for table in _balance_tables(tables[group::groups], entrants, owners, met)
-    )
+    balanced = (_balance_tables(tables[group::groups], entrants, owners, met) for group in range(groups))
+    return tuple(chain.from_iterable(balanced))
 
 
 def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
@@ -160,7 +159,7 @@ def _balance_tables(
 
     tables: of indices into `field`. owners: as of `_number_owners`. met: as of `plan_next_round`.
     """
-    bots = sorted({bot for table in tables for bot in table})
+    bots = sorted(set(chain.from_iterable(tables)))
     numbers = {bot: number for number, bot in enumerate(bots)}
     meetings = _weigh_meetings([field[bot] for bot in bots], met)
     forbid_same_owner(meetings, [owners[bot] for bot in bots])

@@ -73,4 +73,5 @@ def paginate(
     start = names.index(after) + 1 if after in names else 0
     page = rows[start:][:limit]
     has_next_page = bool(page) and start + len(page) < len(rows)
-    return page, name(page[-1]) if has_next_page else None
+    next_cursor = name(page[-1]) if has_next_page else None
+    return page, next_cursor

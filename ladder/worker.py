@@ -89,7 +89,8 @@ class VersionCheckResult:
     """The result of a check.
 
     passed: no step failed. bot: the loaded and built bot, None if a step before failed. built: the archive of the built
-    files, None if they are the submitted ones. played: the qualifying match. language: the bot's, None if unknown.
+    files, None if they are the submitted ones. played: the qualifying match, None if it wasn't played. language: the
+    bot's, None if unknown. seconds: that the check took.
     """
 
     steps: tuple[checks.CheckStep, ...]
@@ -97,7 +98,7 @@ class VersionCheckResult:
     bot: bots.PortableBot | None
     built: bytes | None
     played: referee.PlayedMatch | None
-    seconds: float
+    seconds: float = 0.0
     language: str | None = None
 
 
@@ -144,7 +145,9 @@ class _VersionCheck:
             built = None if is_as_submitted else self.pack_build(loaded)
             if self.passed:
                 played = self.qualify(bot, self.job.archive if built is None else built, loaded)
-        return VersionCheckResult(tuple(self.steps), self.passed, bot, built, played, 0.0, language)
+        return VersionCheckResult(
+            steps=tuple(self.steps), passed=self.passed, bot=bot, built=built, played=played, language=language
+        )
 
     @property
     def passed(self) -> bool:
