@@ -78,8 +78,8 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     """Restore a backup into a new folder and, if a URL is given, an empty database; return the open ladder.
 
     An error removes the restored files, unless the complete ladder can't be opened, as with an invalid ladder.toml.
-    Raises LadderError for this, if the folder has a ladder, or the file is no complete, unchanged backup; DatabaseError
-    if the database isn't empty or can't be used; OSError if a file can't be read or written.
+    Raises LadderError for this, for a folder with a ladder, or for another file than a complete, unchanged backup.
+    Raises DatabaseError if the database isn't empty or can't be used, OSError if a file can't be read or written.
     """
     if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
         raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")

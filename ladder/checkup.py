@@ -210,8 +210,9 @@ def _check_runner(ladder: Ladder, load: store.RunnerLoad, is_any_alive: bool) ->
         advice = "another runner takes over its tasks within seconds"
         return Finding("runner", Severity.NOTE, f"{text}: ended", advice=advice)
     if load.is_dead:
-        severity, command = Severity.FAIL if load.leases else Severity.NOTE, f"arena ladder run {ladder.path}"
-        return Finding("runner", severity, f"{text}: ended", command, "start another runner: it takes over the tasks")
+        severity = Severity.FAIL if load.leases else Severity.NOTE
+        advice = "start another runner: it takes over the tasks"
+        return Finding("runner", severity, f"{text}: ended", f"arena ladder run {ladder.path}", advice)
     if load.is_dead is None:
         advice = "check on that machine that it is running"
         return Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)

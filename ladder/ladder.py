@@ -183,8 +183,8 @@ def create_ladder(
 ) -> Ladder:
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder.
 
-    `fill` writes the initial content, in the transaction that creates the schema. Raises LadderError if the folder
-    contains a ladder or can't be written, or the database can't be created; then `path` is removed if it is new.
+    `fill` writes the initial content, in the transaction that creates the schema. An error removes `path` if it is new.
+    Raises LadderError if the folder contains a ladder or can't be written, or the database can't be created.
     """
     if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} already contains a ladder.\nName another folder.")

@@ -209,7 +209,8 @@ class LadderRunner:
         self, connection: Connection, version: int, check: VersionCheckResult
     ) -> runner_events.CheckFinished | None:
         """Store a check's result in a transaction; return the event, None if the result came a second time."""
-        now, reason = self.ladder.clock(), None if check.passed else rejection_reason(check.steps)
+        now = self.ladder.clock()
+        reason = None if check.passed else rejection_reason(check.steps)
         if not _store_steps_and_build(connection, version, check, reason, now):
             return None
         if check.played is not None:

@@ -193,7 +193,7 @@ class TaskSource:
         return task
 
     def _lease_match_or_review(self, connection: Connection) -> Task | None:
-        """Do `_claim_match_or_review` in a transaction."""
+        """Lease a match, or note that a lost game is reviewed, in a transaction; return the task, None without one."""
         plays_rated = self.rated and not store.is_frozen(connection)
         task = self._lease_match(connection, plays_rated)
         if task is None and self.rated and time.monotonic() >= self._next_review:
@@ -243,7 +243,10 @@ class TaskSource:
         return self._ladder.database.write(self._lease_check)
 
     def _lease_check(self, connection: Connection) -> Task | None:
-        """Do `_claim_check` in a transaction, and queue a new qualifying match if the reference bots have changed."""
+        """Lease the next version to check in a transaction; None without one.
+
+        Its qualifying match is queued if it has none yet, or the reference bots have changed since.
+        """
         ladder, now = self._ladder, self._ladder.clock()
         held_versions = [task.id for task in self._running if task.is_check]
         version = store.claim_check(connection, self._runner, held_versions, now)

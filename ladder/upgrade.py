@@ -36,11 +36,12 @@ def upgrade_ladder(
     application: str = "arena",
     silent_s: float = store.HEARTBEAT_TIMEOUT_S,
 ) -> LadderUpgrade:
-    """Upgrade the ladder in a folder; `report` is called with what will be and what was done. dry_run: only reports.
+    """Back up the ladder in a folder, and upgrade its database; with `dry_run` only report what would be done.
 
-    backup: the new file of the backup, None for one in the folder. silent_s: how long to wait for the heartbeat of a
-    process on another machine. Raises LadderError if the folder has no ladder or another process uses it, DatabaseError
-    if the database can't be upgraded, OSError if the backup can't be written.
+    backup: the new file of the backup, None for one in the folder. report: called with a line about each step.
+    silent_s: how long to wait for the heartbeat of a process on another machine. Raises LadderError if the folder has
+    no ladder or another process uses it. Raises DatabaseError if the database can't be upgraded, OSError if the backup
+    can't be written.
     """
     url = resolve_database_url(read_settings(folder).database, folder)
     with closing(store.Database(url, patience_s=10, application=application)) as database:

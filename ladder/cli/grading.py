@@ -390,7 +390,8 @@ def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
         return
     lateness = f", {grade.late}" if grade.late else ""
     print_parts(f"{escape_control(grade.version)}{lateness}, {format_count(grade.games, 'game')}\n")
-    columns = [Column("baseline", False, 12), Column("points", number=True), Column(""), Column("measured", False, 20)]
+    baseline, measured = Column("baseline", min_width=12), Column("measured", min_width=20)
+    columns = [baseline, Column("points", number=True), Column(""), measured]
     rows = [
         (
             escape_control(requirement.baseline),

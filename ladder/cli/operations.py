@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -221,22 +221,27 @@ def run(
         if not is_on_cluster:
             require_sandbox(ladder)
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
-            runner = LadderRunner(ladder, pool, matches, until)
-            log.runner = runner.id[:8]
-            runner_metrics = RunnerMetrics(runner)
-            with nullcontext() if metrics is None else serve_metrics(runner_metrics.registry, metrics) as url:
-                log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
-                _log_other_runners(runner, log)
-                has_signal = _stop_on_signal(runner)
-                progress = RunnerProgress(runner, log, is_alone=not is_on_cluster)
-                try:
-                    run_to_end(progress, runner_metrics, verbose, as_json, has_signal)
-                    exit_code = 1 if progress.has_failed else 0
-                except KeyboardInterrupt:
-                    log.warn("stopped immediately: matches in progress will be played again")
-                    exit_code = 130
+            progress = RunnerProgress(LadderRunner(ladder, pool, matches, until), log, is_alone=not is_on_cluster)
+            exit_code = _run_to_exit_code(progress, folder, metrics, verbose, as_json)
     log.info(f"stopped; print the standings: arena ladder standings {folder}")
     sys.exit(exit_code)
+
+
+def _run_to_exit_code(progress: RunnerProgress, folder: Path, metrics: str | None, verbose: bool, as_json: bool) -> int:
+    """Run a runner to its end or the second signal; return the exit code. metrics: as in `serve_metrics`."""
+    runner, log = progress.runner, progress.log
+    log.runner = runner.id[:8]
+    runner_metrics = RunnerMetrics(runner)
+    with serve_metrics(runner_metrics.registry, metrics) as url:
+        log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
+        _log_other_runners(runner, log)
+        has_signal = _stop_on_signal(runner)
+        try:
+            run_to_end(progress, runner_metrics, verbose, as_json, has_signal)
+        except KeyboardInterrupt:
+            log.warn("stopped immediately: matches in progress will be played again")
+            return 130
+    return 1 if progress.has_failed else 0
 
 
 def _log_other_runners(runner: LadderRunner, log: Journal) -> None:
@@ -351,7 +356,8 @@ def serve(
             require_sandbox(ladder)
 
         treat_sigterm_as_sigint()
-        runner_command = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
+        jobs_option = [] if jobs is None else ["--jobs", str(jobs)]
+        runner_command = [] if no_runner else ["run", str(folder), *jobs_option]
         tables_command = [] if no_runner or no_tables else ["serve-tables", str(folder)]
         with (
             _keep_running("runner", runner_command, partial(_begin_runner, ladder.play.settings.timing.own), log),

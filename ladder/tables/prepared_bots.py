@@ -54,7 +54,8 @@ class PreparedBots:
             if session is None:
                 return None
             reason = unplayable_reason(connection, session)
-            return session, reason, {} if reason is not None else _list_portable_bots(connection, session)
+            bots = {} if reason is not None else _list_portable_bots(connection, session)
+            return session, reason, bots
 
         claimed = self._ladder.database.write(claim_session)
         if claimed is None:

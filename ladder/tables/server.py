@@ -460,13 +460,7 @@ class TableServer:
         is_frozen = False
         while True:
             sessions = self._list_hosted()
-            end_reasons = None
-            try:
-                end_reasons = await self._run_in_database_thread(partial(self._poll_database, tuple(sessions)))
-            except store.SchemaError:
-                raise
-            except store.DatabaseError as error:
-                self._say(str(error))
+            end_reasons = await self._find_end_reasons(tuple(sessions))
             if end_reasons is not None:
                 is_frozen = FROZEN_REASON in end_reasons.values()
             for id, hosted in sessions.items():
@@ -476,6 +470,19 @@ class TableServer:
                 if reason is not None:
                     self._schedule_end(id, reason)
             await asyncio.sleep(EVENT_POLL_S)
+
+    async def _find_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Return what `_poll_database` returns; None if the database is unreachable, which is logged.
+
+        Raises SchemaError after an upgrade.
+        """
+        try:
+            return await self._run_in_database_thread(partial(self._poll_database, ids))
+        except store.SchemaError:
+            raise
+        except store.DatabaseError as error:
+            self._say(str(error))
+            return None
 
     def _list_hosted(self) -> dict[int, HostedSession]:
         """Return the sessions that this process has claimed, by id."""

@@ -99,11 +99,11 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
 def _require_guarded_routes() -> None:
     """Raise ValueError if the routes differ from ROUTES, or one with a body isn't an AuthorizedRoute."""
     routes = [route for router in ROUTERS for route in router.routes]
-    unguarded = [
-        str(getattr(route, "path", route))
-        for route in routes
-        if not isinstance(route, AuthorizedRoute) and set(getattr(route, "methods", None) or ()) - {"GET", "HEAD"}
-    ]
+    unguarded = []
+    for route in routes:
+        methods = set(getattr(route, "methods", None) or ())  # a WebSocket has none
+        if methods - {"GET", "HEAD"} and not isinstance(route, AuthorizedRoute):
+            unguarded.append(str(getattr(route, "path", route)))
     if unguarded:
         raise ValueError(f"these routes must be of AuthorizedRoute: {', '.join(sorted(unguarded))}")
     pages = [route for route in routes if isinstance(route, APIRoute)]

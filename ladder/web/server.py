@@ -3,7 +3,6 @@
 import socket
 from asyncio import Transport
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
@@ -72,7 +71,7 @@ def serve_web(
         shared: AppState = app.state.shared
         monitor = shared.metrics.monitor
         Thread(target=watch_database, args=(monitor, lambda: server.should_exit), daemon=True).start()
-        with nullcontext() if metrics is None else serve_metrics(shared.metrics.registry, metrics):
+        with serve_metrics(shared.metrics.registry, metrics):
             on_start(bound_address.url)
             try:
                 server.run(sockets=[listener])

@@ -229,7 +229,7 @@ def save_settings(
     except LadderError as error:
         is_changed = sha256 != hash_settings(request.ladder.path)
         form = _find_setting_form(request.ladder, table, index)
-        if form is None or (is_changed and (remove or not _has_same_item(form, values))):
+        if form is None or (is_changed and _may_be_of_another_item(form, values, remove)):
             raise
         problem = hide_folders(request.ladder, str(error)).partition("\n")[0]
         return _render_settings(request, _describe_refusal(form, values, problem, is_changed))
@@ -242,9 +242,9 @@ def _find_setting_form(ladder: Ladder, table: str, index: int | None) -> Setting
     return forms.get((table, index))
 
 
-def _has_same_item(form: SettingForm, values: Mapping[str, str]) -> bool:
-    """Return whether these values are still of this form: its place in a list may have got an item of another name."""
-    return form.index is None or form.fields[0].value == values.get("name")
+def _may_be_of_another_item(form: SettingForm, values: Mapping[str, str], remove: bool) -> bool:
+    """Return whether the form at this place of a list isn't certainly the one that was sent, since the file changed."""
+    return form.index is not None and (remove or form.fields[0].value != values.get("name"))
 
 
 def _describe_refusal(
@@ -255,14 +255,14 @@ def _describe_refusal(
     problem: the error's first line, as in "ladder.toml: quotas.max_bots_per_user: it must be 1 or more." is_changed:
     whether the file was changed since the form was made.
     """
-    name = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
-    text = problem.rpartition(f"{name or SETTINGS_FILE}: ")[2].rstrip(".")
+    named_field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
+    text = problem.rpartition(f"{named_field or SETTINGS_FILE}: ")[2].rstrip(".")
     if is_changed:
         saved = [f"{field.label}: {field.value or 'none'}" for field in form.fields if _differs(field, values)]
         text += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
     for field in form.fields:  # a browser's user sees labels, not names
         text = text.replace(f"({field.name})", f"({field.label})")
-    return {"table": form.table, "index": form.index, "values": values, "field": name, "problem": text}
+    return {"table": form.table, "index": form.index, "values": values, "field": named_field, "problem": text}
 
 
 users_router = APIRouter(route_class=AuthorizedRoute)
