@@ -80,8 +80,8 @@ class ModelSeat:
     def _decide(self, peer: ScriptPeer) -> Message:
         """Return the reply to the open request.
 
-        An unusable answer is asked for again once, then a default move is played. A single legal move is played without
-        a call. Raises CallsStoppedError, CancelledError, and BotError if the prompt fails.
+        Without a usable answer a default move is played. A single legal move is played without a call. Raises
+        CallsStoppedError, CancelledError, and BotError if the prompt fails.
         """
         view = self._view
         if len(view.request["legal"]) == 1:
@@ -101,7 +101,7 @@ class ModelSeat:
         return view.answer(move, choice.say)
 
     def _ask_twice(self, peer: ScriptPeer, messages: list[dict[str, str]]) -> _Choice:
-        """Return the choice in the answer to these messages; of a useless one, in that of a second call."""
+        """Return the choice in the answer to these messages, or to a second call where that may help."""
         choice = self._ask(peer, messages, new_messages=1, attempt=1)
         if choice.move is not None or choice.reason in _FINAL:
             return choice

@@ -19,7 +19,10 @@ class TableRow:
 
 
 def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
-    """Return a line for each player: coins, cards, face-up cards in brackets, and claims if `columns` allow it."""
+    """Return a line for each player: coins, cards, face-up cards in brackets, and claims if `columns` allow it.
+
+    Where the rules have a reserve, it has the last line.
+    """
     game, names = view.game, view.names
     name_width = max(map(len, names))
     rows = []

@@ -152,14 +152,13 @@ Plots = list[tuple[str, list[PlotRow]]]  # (caption, rows)
 def _list_plots(measures: Sequence[Measured]) -> Iterator[tuple[str, Plots]]:
     """Yield the name of each measure that is a share, with a plot for each part and condition."""
     for measure, rows_of_measure in groupby(measures, lambda measured: measured.measure):
-        if MEASURES[measure].is_share:
-            plots: Plots = []
-            for (name, condition), rows in groupby(
-                rows_of_measure, lambda measured: (measured.name, measured.condition)
-            ):
-                caption = condition if name == ALL else f"{condition}, {name.replace('_', ' ')}"
-                plots.append((caption, [PlotRow(row.player, _rate(row)) for row in rows]))
-            yield measure, plots
+        if not MEASURES[measure].is_share:
+            continue
+        plots: Plots = []
+        for (name, condition), rows in groupby(rows_of_measure, lambda measured: (measured.name, measured.condition)):
+            caption = condition if name == ALL else f"{condition}, {name.replace('_', ' ')}"
+            plots.append((caption, [PlotRow(row.player, _rate(row)) for row in rows]))
+        yield measure, plots
 
 
 def _rate(row: Measured) -> Rate:

@@ -53,7 +53,7 @@ class StudyReport(BaseModel):
 
 @dataclass(slots=True)
 class Study:
-    """A study's folder as read: its config, and the tables and record of each game that counts, in order."""
+    """A study's folder as read: config, lines of the journal, and the tables of the games of the `deals` that count."""
 
     path: Path
     config: StudyConfig

@@ -71,7 +71,7 @@ class TableClient:
     login: str | None = None
 
     async def wait_for_update(self) -> None:
-        """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
+        """Wait for an update. Raises Superseded at once, TableClosed after the updates before it."""
         if self.gone is not None and not self.changed.is_set():
             raise self.gone
         await self.changed.wait()
