@@ -107,9 +107,10 @@ class ScriptedTable:
     def play(
         self, wanted: frozenset[str] = frozenset(), *, override: bool = False, enough: int = 30, calm: bool = False
     ) -> None:
-        """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred.
+        """Play the next game; after `enough` requests, or once all `wanted` kinds have occurred, the opponents forfeit.
 
-        `calm`: the opponents rarely attack, so that the game is long.
+        `override`: replace up to two moves of the bot that don't lead to a wanted kind. `calm`: the opponents rarely
+        attack, so that the game is long.
         """
         _Game(self, wanted, override, enough, calm).play()
 

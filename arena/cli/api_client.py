@@ -69,7 +69,7 @@ class LadderClient:
         headers: Mapping[str, str] | None = None,
         wait_s: float = 30,
     ) -> Any:
-        """Return the JSON of a path, None for an empty answer; with a body, post it.
+        """Return the JSON of a path, None for an answer with status 204; with a body, post it.
 
         Raises ServerUnreachableError if no answer comes in `wait_s` seconds, ServerRefusedError if it is an error of
         HTTP, or no JSON.

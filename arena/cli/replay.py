@@ -334,9 +334,10 @@ class GameSelection:
         games = self.choose(path)
         leading_game = next(games, None)
         if leading_game is None:
-            criteria = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
-            if criteria and (self.match, self.game) == (None, None):
-                console.usage_error(f"no game of {path} {' and '.join(criteria)}")
+            lost = f"{self.lost_by} lost" if self.lost_by else ""
+            criteria = " and ".join(filter(None, (lost, "has a fault of a bot" if self.faults else "")))
+            if criteria and self.match is None and self.game is None:
+                console.usage_error(f"no game of {path} {criteria}")
             console.usage_error(
                 f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games"
             )

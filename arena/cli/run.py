@@ -381,17 +381,16 @@ def resume_run(config_type: type[Config], path: Path) -> tuple[Config, RunFolder
 
 def _refuse_options() -> None:
     """Exit with 2 if --resume is combined with an option that would change the run."""
-    context = click.get_current_context()
-    parameters = {parameter.name: parameter for parameter in context.command.params}
+    context, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
+    flags = {parameter.name: parameter.opts[0] for parameter in context.command.params} | _ARGUMENTS
     allowed = [name for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in context.params]
-    find_source = context.get_parameter_source
-    given = [name for name in context.params if find_source(name) == click.core.ParameterSource.COMMANDLINE]
-    refused = [_ARGUMENTS.get(name, parameters[name].opts[0]) for name in given if name not in (*allowed, "resume")]
+    given = [name for name in context.params if context.get_parameter_source(name) == typed]
+    refused = [flags[name] for name in given if name not in (*allowed, "resume")]
     if refused:
-        flags = [parameters[name].opts[0] for name in allowed]
+        *others, last = [flags[name] for name in allowed]
         console.usage_error(
             f"--resume keeps the settings of the run: omit {', '.join(refused)} "
-            f"(allowed: {', '.join(flags[:-1])} and {flags[-1]})"
+            f"(allowed: {', '.join(others)} and {last})"
         )
 
 

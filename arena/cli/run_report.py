@@ -191,8 +191,9 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     """Return notes on how to read the columns of the standings, a line each."""
     has_intervals = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
-    notes = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if has_intervals else fair]
+    notes = [fair]
     if has_intervals:
+        notes = [f"{fair}; adjusted win rate: as if each bot met all others equally often"]
         notes.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
     notes.append("rating: TrueSkill's model, fitted to all games at once; a match counts as one observation")
     if _has_decision_times(run, standings):

@@ -294,13 +294,13 @@ def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
 
 
 def _make_condition_table(result: StudyReport, condition: str) -> "RenderableType":
-    """Return a row for each player that has shared tables, with the measures that any player has in this condition."""
-    estimates = {
-        (row.player, row.measure): row for row in result.measures if row.name == ALL and row.condition == condition
-    }
+    """Return a row for each player, in the mixed design also for each anchor, with the measures that any player has."""
+    rows_of_condition = (row for row in result.measures if row.name == ALL and row.condition == condition)
+    estimates = {(row.player, row.measure): row for row in rows_of_condition}
     measures = [name for name in _COLUMN_NAMES if any((player, name) in estimates for player in result.players)]
+    anchors = result.anchors if result.design == "mixed" else ()
     rows = []
-    for player in (*result.players, *(result.anchors if result.design == "mixed" else ())):
+    for player in (*result.players, *anchors):
         cells = [_format_rate(estimates.get((player, measure))) for measure in measures]
         rows.append([escape_control(player), *cells])
     columns = (console.Column(_COLUMN_NAMES[measure], number=True) for measure in measures)

@@ -375,7 +375,7 @@ class InteractiveGame:
             self._prompt_next_game()
 
     def _prompt_next_game(self) -> None:
-        """Wait until the person continues with the next game or leaves; after the last game do nothing."""
+        """Wait until the person continues with the next game or leaves; do nothing after the last game or a leave."""
         if self._has_left or len(self._match.games) == len(self._match.spec.seatings):
             return
         while True:
