@@ -162,8 +162,6 @@ SLEEPS = {
     "ladder/web/ladder_server.py": 1,
     "ladder/web/test_course.py": 1,
     "red_team/stage.py": 1,
-    "referee/test_bad_bots.py": 1,
-    "referee/process/test_clock.py": 1,
     "run/test_crashes.py": 3,
     "run/test_daemon.py": 1,
 }

@@ -30,6 +30,7 @@ from arena.sandbox import (
     make_sandbox,
     unavailable_reason,
 )
+from tests.sandbox.talk import exists, until
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -161,21 +162,6 @@ def children_of_this_process() -> set[str]:
     return {pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + BOUND_S
-    while not done():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
 @pytest.fixture(scope="module")
 def sandbox_of(
     tmp_path_factory: pytest.TempPathFactory, needs: Callable[[str, str | None], None]
@@ -263,10 +249,10 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
         return children_of_this_process() <= children
 
     until(reaped)  # no child is left, running or dead
-    until(lambda: not any(map(alive, started)))  # a container's aren't ours
+    until(lambda: not any(map(exists, started)))  # a container's aren't ours
     if sandbox.name == "process":  # elsewhere the numbers that a bot knows are its namespace's own
         stderr = b"".join(text for bot, _, text in result.logs if bot == 0)
-        assert not any(alive(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
+        assert not any(exists(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
     until(lambda: list(scratch.iterdir()) == [])
     after = leftovers(scratch)
     assert after.threads <= before.threads  # one of an earlier test may have ended meanwhile

@@ -113,7 +113,7 @@ def require_gone(pids: Iterable[int]) -> None:
 
     def left() -> list[int]:
         _reap_late()
-        return [pid for pid in pids if _exists(pid)]
+        return [pid for pid in pids if exists(pid)]
 
     until(lambda: not left(), f"one of {pids} is left", _patience())
 
@@ -147,7 +147,7 @@ def no_children() -> bool:
     return False
 
 
-def _exists(pid: int) -> bool:
+def exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -16,16 +16,13 @@ import pytest
 
 from arena.limits import Limits
 from arena.sandbox import Program, ProgramError, SandboxError, become_subreaper, remove_tree
-from arena.sandbox.bubblewrap import BubblewrapSandbox, get_bwrap_path, unavailable_reason
+from arena.sandbox.bubblewrap import BubblewrapSandbox, get_bwrap_path
 from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, user_ids
 from tests.sandbox.talk import WAIT_S, family_of, python, running, until
 
 ROOT = Path(__file__).parents[2]
 
-
-@pytest.fixture(autouse=True, scope="session")
-def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
-    needs("bubblewrap", unavailable_reason())
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 @pytest.fixture

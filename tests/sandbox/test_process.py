@@ -17,7 +17,18 @@ import pytest
 from arena.limits import Limits
 from arena.sandbox import Box, Exit, ProcessSandbox, Program, SandboxError
 from arena.sandbox.linux import cgroup
-from tests.sandbox.talk import WAIT_S, close, exit_of, kill, python, read_line, require_gone, require_no_child, running
+from tests.sandbox.talk import (
+    WAIT_S,
+    close,
+    exists,
+    exit_of,
+    kill,
+    python,
+    read_line,
+    require_gone,
+    require_no_child,
+    running,
+)
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
@@ -38,14 +49,6 @@ def sandbox(scratch: Path) -> ProcessSandbox:
 
 def send(box: Box, message: dict[str, Any]) -> None:
     os.write(box.stdin, json.dumps(message).encode() + b"\n")
-
-
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 # --- what a program sees ----------------------------------------------------------------------------------------------

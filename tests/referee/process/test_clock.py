@@ -17,6 +17,7 @@ from arena.limits import Limits
 from arena.referee.process import play_match
 from arena.sandbox import Box, CpuUsage, Exit, InProcessBox, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
 from tests.referee.scripted import STEP_S, WAIT_S, Answer, Clock, Request, bot, first, reply
+from tests.sandbox.talk import until
 
 
 def always_tax(_: ScriptPeer, request: Request) -> bytes:
@@ -593,13 +594,6 @@ def play_frozen(calls: list[str], *scripts: Script, own: bool = True) -> referee
 def frozen(calls: list[str], number: int) -> bool:
     """Return whether a box is frozen according to the last record."""
     return next((call for call in reversed(calls) if call.endswith(f" {number}")), "") == f"freeze {number}"
-
-
-def until(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.0005)
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -19,7 +19,7 @@ import pytest
 
 from arena.limits import Limits
 from arena.sandbox import Exit, Program, ProgramError, SandboxError
-from arena.sandbox.bubblewrap import BubblewrapSandbox, rootfs, unavailable_reason
+from arena.sandbox.bubblewrap import BubblewrapSandbox, rootfs
 from arena.sandbox.bubblewrap import command as covers
 from arena.sandbox.linux import cgroup, seccomp, user_ids
 from tests.sandbox.talk import WAIT_S, dead, exit_of, kill, python, read_line, read_to_end, running, until
@@ -29,10 +29,7 @@ USER = 61500  # an ordinary user that nothing else runs as
 
 Needs = Callable[[str, str | None], None]
 
-
-@pytest.fixture(autouse=True, scope="session")
-def bubblewrap(needs: Needs) -> None:
-    needs("bubblewrap", unavailable_reason())
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 @pytest.fixture

@@ -3,23 +3,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.sandbox import ProgramError, SandboxError
-from arena.sandbox.bubblewrap import bwrap_process, unavailable_reason
+from arena.sandbox.bubblewrap import bwrap_process
 from tests.sandbox.talk import WAIT_S, descriptors, require_no_child
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
-
-
-@pytest.fixture(autouse=True, scope="session")
-def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
-    needs("bubblewrap", unavailable_reason())
 
 
 # Forks a process that lives on when bwrap has started, as another thread may; then lets the program run.
@@ -42,6 +36,8 @@ finally:
     os.waitpid(other, 0)
     keeper.end_unstarted()
 """
+
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 def test_a_process_that_another_thread_forks_does_not_hold_a_box_up() -> None:
