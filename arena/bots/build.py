@@ -517,15 +517,15 @@ def parse_bytecode(printed: bytes) -> Files:
     while (match := _SIZES.match(printed, end)) and len(files) < _MAX_BYTECODE_FILES:
         start = match.end() + int(match[1])
         end = start + int(match[2])
-        path = printed[match.end() : start]
-        if end > len(printed) or len(path) > _MAX_PATH_BYTES or not _is_bytecode_path(PurePosixPath(os.fsdecode(path))):
+        path = PurePosixPath(os.fsdecode(printed[match.end() : start]))
+        if end > len(printed) or not _is_bytecode_path(path):
             break
-        files[str(PurePosixPath(os.fsdecode(path)))] = printed[start:end]
+        files[str(path)] = printed[start:end]
     return tuple(files.items())
 
 
 def _is_bytecode_path(path: PurePosixPath) -> bool:
     """Return whether a path, which a bot may have made up, is one below its folder, in a folder for bytecode."""
     is_inside = "\0" not in str(path) and ".." not in path.parts and not path.is_absolute()
-    is_short = len(os.fsencode(path.name)) <= _MAX_NAME_BYTES
+    is_short = len(os.fsencode(path)) <= _MAX_PATH_BYTES and len(os.fsencode(path.name)) <= _MAX_NAME_BYTES
     return is_inside and is_short and path.parent.name == "__pycache__"

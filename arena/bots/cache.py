@@ -203,14 +203,9 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     accepted.
     """
     label = f"{escape_control(path)}@{escape_control(revision)}"
-    absolute_path = Path(os.path.abspath(path))
-    work_folder = next(folder for folder in (absolute_path, *absolute_path.parents) if folder.is_dir())
-    no_repository = f"{label}: {escape_control(work_folder)} isn't in a git repository"
-    top = Path(_read_git(work_folder, no_repository, "rev-parse", "--show-toplevel"))
+    top, inner_path = _find_in_repository(Path(os.path.abspath(path)), label)
     no_revision = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
     commit = _read_git(top, no_revision, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    relative_path = os.path.relpath(os.path.realpath(absolute_path), os.path.realpath(top))
-    inner_path = "" if relative_path == "." else relative_path
     no_file = (
         f"{label}: {escape_control(inner_path)} isn't in commit {commit[:12]}; only committed files can be compared"
     )
@@ -223,6 +218,18 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     except ArchiveError as problem:
         raise BotError(f"{label}: {problem}.\nCopy the bot's files into a folder, and name the folder.") from None
     return (copy if name is None else copy / name), commit
+
+
+def _find_in_repository(path: Path, label: str) -> tuple[Path, str]:
+    """Return (the top folder of a path's git repository, the path in it: "" for the top). label: for messages.
+
+    Raises BotError if the path is in no repository.
+    """
+    work_folder = next(folder for folder in (path, *path.parents) if folder.is_dir())
+    no_repository = f"{label}: {escape_control(work_folder)} isn't in a git repository"
+    top = Path(_read_git(work_folder, no_repository, "rev-parse", "--show-toplevel"))
+    inner_path = os.path.relpath(os.path.realpath(path), os.path.realpath(top))
+    return top, "" if inner_path == "." else inner_path
 
 
 def _read_git(folder: Path, problem: str, *words: str) -> str:

@@ -2,11 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arena.env.batches import batch
 from arena.env.environments import BaseEnv
@@ -53,17 +54,7 @@ def save_bot(
     finite or an unknown option, OSError if a file can't be written.
     """
     arrays = [(np.asarray(weights, np.float32), np.asarray(bias, np.float32)) for weights, bias in layers]
-    sizes = [coup_env.size(len(game.possible_agents)), *(bias.size for _, bias in arrays)]
-    shapes = [weights.shape for weights, _ in arrays]
-    has_flat_biases = all(bias.ndim == 1 for _, bias in arrays)
-    is_chain = shapes == [*zip(sizes[1:], sizes, strict=False)] and sizes[-1] == len(game.action_words)
-    if not has_flat_biases or not is_chain:
-        raise ValueError(
-            f"the layers' weights have the shapes {shapes}; they must lead from {sizes[0]} numbers to "
-            f"{len(game.action_words)} actions, with a row for each output"
-        )
-    if not all(np.isfinite(numbers).all() for layer in arrays for numbers in layer):
-        raise ValueError("a weight or a bias is nan or infinite")
+    _require_valid_layers(arrays, coup_env.size(len(game.possible_agents)), len(game.action_words))
     if activation not in coup_env.ACTIVATIONS or choice not in ("best", "drawn"):
         raise ValueError(f"activation {activation!r}, choice {choice!r}: see save_bot's docstring")
     policy = {
@@ -79,6 +70,21 @@ def save_bot(
     path.mkdir(parents=True, exist_ok=True)
     _write_bot_files(path, json.dumps(policy, separators=(",", ":")))
     return path
+
+
+def _require_valid_layers(layers: Sequence[tuple[NDArray[Any], NDArray[Any]]], inputs: int, outputs: int) -> None:
+    """Raise ValueError for layers that don't lead from `inputs` numbers to `outputs`, or have a nan or infinity."""
+    sizes = [inputs, *(bias.size for _, bias in layers)]
+    shapes = [weights.shape for weights, _ in layers]
+    has_flat_biases = all(bias.ndim == 1 for _, bias in layers)
+    is_chain = shapes == [*zip(sizes[1:], sizes, strict=False)] and sizes[-1] == outputs
+    if not has_flat_biases or not is_chain:
+        raise ValueError(
+            f"the layers' weights have the shapes {shapes}; they must lead from {inputs} numbers to {outputs} actions, "
+            "with a row for each output"
+        )
+    if not all(np.isfinite(numbers).all() for layer in layers for numbers in layer):
+        raise ValueError("a weight or a bias is nan or infinite")
 
 
 def _write_bot_files(folder: Path, weights: str) -> None:

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from arena.local.match import JobError
 
@@ -39,13 +39,7 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             processes.append(process)
             writer.close()  # so that reading ends with the process
         for index, match in enumerate(matches):
-            try:
-                result, problem = readers[index % jobs].recv()
-            except (EOFError, OSError):  # between two messages, or in the middle of one
-                raise _explain_exit(processes[index % jobs], match) from None
-            if problem is not None:
-                raise problem
-            yield result
+            yield _receive_result(readers[index % jobs], processes[index % jobs], match)
         deadline_s = monotonic() + _EXIT_S
         for process in processes:
             process.join(max(0.0, deadline_s - monotonic()))
@@ -56,6 +50,17 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             process.join()
         for reader in readers:
             reader.close()
+
+
+def _receive_result(reader: Connection, process: ForkProcess, match: int) -> Any:
+    """Return the next result of a process. Raises the exception that it sends in its place, JobError if it ended."""
+    try:
+        result, problem = reader.recv()
+    except (EOFError, OSError):  # between two messages, or in the middle of one
+        raise _explain_exit(process, match) from None
+    if problem is not None:
+        raise problem
+    return result
 
 
 def _explain_exit(process: ForkProcess, match: int) -> JobError:

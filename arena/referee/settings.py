@@ -85,7 +85,7 @@ class MatchSettings:
 def _values(kind: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of the payload. Raises ValueError unless it has exactly the class's fields, with their types."""
     names = kind.__dataclass_fields__.keys()
-    if payload.keys() != names:
+    if not isinstance(payload, dict) or payload.keys() != names:
         field_name = "terms" if kind is MatchSettings else kind.__name__.lower()
         raise ValueError(f"the fields of {field_name} are {', '.join(names)}")
     for name, value in payload.items():

@@ -189,11 +189,17 @@ class _Folder:
                 self.faults += sum(len(game.faults) for game in record.games)
                 if comparison is not None:
                     comparison.add(record)
-            was_killed = isinstance(self.plan, RunConfig) and not self.final_matches  # before it wrote all results
-            if comparison is None and self.plan is not None:
-                yield f"{results_file} is missing{self._resume_hint('writes it')}"
-            elif comparison is not None and not comparison.is_equal(may_lack_lines=was_killed):
-                yield f"{results_file} differs from the records{self._resume_hint('rewrites it')}"
+            yield from self._results_differences(results_file, comparison)
+
+    def _results_differences(self, file: Path, comparison: "_ResultsComparison | None") -> Iterator[str]:
+        """Yield a text if results.jsonl differs from the records. comparison: with all of them; None without a file."""
+        if comparison is None:
+            if self.plan is not None:
+                yield f"{file} is missing{self._resume_hint('writes it')}"
+            return
+        was_killed = isinstance(self.plan, RunConfig) and not self.final_matches  # before it wrote all results
+        if not comparison.is_equal(may_lack_lines=was_killed):
+            yield f"{file} differs from the records{self._resume_hint('rewrites it')}"
 
     def _read_records(self) -> Iterator[tuple[Path, referee.Record]]:
         """Yield each file with its record. Raises RecordFileError if a record isn't complete."""

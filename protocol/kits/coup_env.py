@@ -598,11 +598,7 @@ class Player:
         None if the message isn't a request, the policy was trained for other rules or seats, or it knows no legal move.
         """
         if message["type"] == "hello":
-            new_encoder = Encoder(message)
-            fits = list(new_encoder.words) == self._trained["actions"] and size(new_encoder.seats) == self.policy.inputs
-            self.encoder = new_encoder if fits else None
-            if not fits:
-                print("coup_env: the policy was trained for other rules or seats", file=sys.stderr, flush=True)
+            self.encoder = self._new_encoder(message)
         if message["type"] == "game_start" and self._trained["choice"] == "drawn":
             from random import Random
 
@@ -618,3 +614,11 @@ class Player:
         else:
             action = self.policy.drawn(encoder.observation, actions, self._random.random())
         return encoder.actions.index(action)
+
+    def _new_encoder(self, hello: Message) -> Encoder | None:
+        """Return the encoder of a match; None, with a note on standard error, if the policy isn't for its table."""
+        encoder = Encoder(hello)
+        if list(encoder.words) == self._trained["actions"] and size(encoder.seats) == self.policy.inputs:
+            return encoder
+        print("coup_env: the policy was trained for other rules or seats", file=sys.stderr, flush=True)
+        return None

@@ -178,9 +178,10 @@ def test_a_record_without_one_of_the_settings_is_refused(name: str) -> None:
 @pytest.mark.parametrize("part", ["timing", "limits"])
 def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
     """A missing field has no default: the arena that wrote the record may have had another one."""
-    for change in (dict.popitem, lambda fields: fields.update(colour=1)):
+    base_fields = json.loads(played().text.partition("\n")[0])["terms"][part]
+    for fields in (dict([*base_fields.items()][1:]), {**base_fields, "colour": 1}, None):
         lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
-        change(lines[0]["terms"][part])
+        lines[0]["terms"][part] = fields
         with pytest.raises(referee.RecordError, match=f"the fields of {part} are "):
             referee.read_record(sign_lines(lines))
 

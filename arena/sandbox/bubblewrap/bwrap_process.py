@@ -122,13 +122,18 @@ class BwrapProcess:
             if waited_s >= STARTED_S and (children or not list_children(self.popen.pid)):
                 return
             if wait_readable(self.handle, POLL_S):  # process 1 ended: the program ran, or failed to start
-                if self.exit_code(time.monotonic() + START_S) is not None:
-                    return
-                problem = self._read_failure(command, is_ending=True)
-                if has_file and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
-                    raise ProgramError(f"{command}: the interpreter of its #! line, or its loader, is missing")
-                raise problem
+                self._require_exit_code(command, has_file)
+                return
         raise self._read_failure(None, is_ending=False)
+
+    def _require_exit_code(self, command: str, has_file: bool) -> None:
+        """Raise the error of a program that didn't start, unless bwrap reports its exit code: then it ran."""
+        if self.exit_code(time.monotonic() + START_S) is not None:
+            return
+        problem = self._read_failure(command, is_ending=True)
+        if has_file and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
+            raise ProgramError(f"{command}: the interpreter of its #! line, or its loader, is missing")
+        raise problem
 
     def _read_failure(self, command: str | None, is_ending: bool) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
