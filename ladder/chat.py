@@ -73,7 +73,7 @@ def write_chat_line(
 
     session: that of a table, None for the lobby. login, slot: identify the writer, as in `_get_writer`. White space
     becomes single spaces. Raises LadderError if the chat is off, or the text is empty or too long; also for a writer
-    who may not write, is muted, or wrote MAX_CHAT_LINES_PER_MINUTE lines in the last minute.
+    that may not write, is muted, or wrote MAX_CHAT_LINES_PER_MINUTE lines in the last minute.
     """
     table = None if session is None else store.find_session(connection, session)
     opened_mode = ChatMode.ALWAYS if table is None else ChatMode(table.chat)

@@ -120,7 +120,7 @@ gc.disable()
 RUNNING = pytest.StashKey[pytest.Item]()
 
 # A file of the ids of tests that earlier runs collected, and of those that passed. These aren't run again, and a file
-# whose tests all passed isn't imported. This run adds its own.
+# without another test isn't imported. This run adds its own.
 LEDGER = os.environ.get("ARENA_PASSED")
 NOTED = set(Path(LEDGER).read_text("utf-8").splitlines()) if LEDGER and Path(LEDGER).exists() else set()
 FOUND = {line.removeprefix("collected ") for line in NOTED if line.startswith("collected ")}

@@ -149,8 +149,8 @@ class BotConnection:
     ) -> protocol.ParsedReply:
         """Send the request with the id `number`; return the answer, which must come within `within_s`.
 
-        Adds to `times` and `waits`. notify: (seconds, function that is called once after so many seconds without an
-        answer). Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
+        Adds to `times` and `waits`. notify: (seconds, function that is called once if the answer takes longer). Raises
+        ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
         """
         self._count_unsolicited()
         self._stale = None

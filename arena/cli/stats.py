@@ -53,7 +53,7 @@ def stats_headline(records: report.Records) -> str:
 
 def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
     """Yield notes, then each table of all bots after a blank line: results, bluffs, reactions, actions, times."""
-    rates: list[report.Rate | None] = []  # whose intervals the tables show
+    rates: list[report.Rate | None] = []  # shown with their intervals
     for bot in stats.bots:
         rates += (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"))
         rates += (bot.bluffs.get(ALL), bot.challenged.get(ALL))

@@ -18,7 +18,6 @@ import pytest
 
 from arena import checks, coup
 from arena.bots import load_bots
-from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.limits import Limits
 from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, Program, SandboxChoice, Script, ScriptPeer, make_reply_script
@@ -639,6 +638,6 @@ def test_a_program_that_ends_late_gets_a_note(tmp_path: Path) -> None:
 def test_a_line_that_a_bot_does_not_read_to_its_end_is_reported_whole() -> None:
     long_line = b"." * 200_000  # more than a pipe holds
     box = InProcessSandbox({"bot": ScriptPeer.wait}).start(Program(("bot",), Path()), Limits())
-    with closing(box), pytest.raises(ConnectionBrokenError) as broken:
-        BotConnection(box, Limits()).send(long_line + b"\n", 0.1)
+    with closing(box), pytest.raises(checks.ConnectionBrokenError) as broken:
+        checks.BotConnection(box, Limits()).send(long_line + b"\n", 0.1)
     assert broken.value.sent == long_line
