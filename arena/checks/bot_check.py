@@ -89,7 +89,7 @@ class BotCheck:
     def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
         """Yield the steps before the bot runs, until one fails."""
         try:
-            yield self.find(argument)
+            yield self.load_bot(argument)
             if not self.settings.choice.isolates and (names := bots.foreign_imports(self.bot)):
                 yield self.report_imports(names)
             if self.bot.build is not None:
@@ -120,11 +120,11 @@ class BotCheck:
 
     # -- before it runs
 
-    def find(self, argument: str) -> CheckStep:
-        """Resolve the bot; return the step with its command, and with the first finding about its files.
+    def load_bot(self, argument: str) -> CheckStep:
+        """Load the bot; return the step with its command, and with the first finding about its files.
 
         Sets `bot`, with its kit, and `siblings`; also `by_hand`, if the bot needs no kit and `root` is relative. Raises
-        StepFailedError if the bot can't be resolved.
+        StepFailedError if the bot can't be loaded.
         """
         self.step = "file"
         try:
@@ -516,7 +516,7 @@ class BotCheck:
         stderr = connection.stderr()
         fault = self._make_fault_context(broken, table, stderr)
         replay = FaultReplay(self.settings, self.open_undiagnosed_table)
-        if table.altered and replay.can_play_unaltered(table.counts):
+        if table.altered and replay.play_unaltered(table.counts):
             fault = replace(fault, altered=table.altered)
         is_long = self.step == "endurance" or growth(fault)
         place = f"at request {len(connection.times) + 1}: " if is_long else self.game
@@ -555,7 +555,7 @@ class BotCheck:
     def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable, replay: FaultReplay) -> str:
         """Return lines of advice, each after a newline, by what is special about the request; "" without any.
 
-        This may start other processes, see `FaultReplay.advise`.
+        This may start other processes, see `FaultReplay.replay_last_games`.
         """
         advice, rules = "", self.settings.rules[0]
         if self.game and fault.code in ("exited", "illegal_move", "timeout") and is_beyond(fault.request, rules):
@@ -563,7 +563,7 @@ class BotCheck:
         if fault.altered or fault.paused_s:
             return advice
         if fault.code in _REQUEST_FAULTS and not growth(fault):
-            advice += replay.advise(table, fault)
+            advice += replay.replay_last_games(table, fault)
         return advice or _describe_new_features(fault, table.counts.features)
 
     def add_build_log(self, step: CheckStep, excerpt: bots.BuildLogExcerpt, log: Path) -> CheckStep:

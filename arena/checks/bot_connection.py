@@ -280,7 +280,8 @@ class BotConnection:
         if self._receive(sent, _LATE_S) is not None:
             text = f"{detail}; it came later, so the bot is too slow"
             return ConnectionBrokenError(code, text, sent, None, facts._replace(late=True))
-        facts = facts._replace(children=len(self._list_readers() - self._readers) if self._readers else None)
+        if self._readers:
+            facts = facts._replace(children=len(self._list_readers() - self._readers))
         has_read_request = self._unread_bytes() == 0
         received, reaction = self._send_more(sent)
         if reaction:

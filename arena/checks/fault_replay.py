@@ -28,7 +28,7 @@ class FaultReplay:
         self._settings = settings
         self._open_table = open_table
 
-    def can_play_unaltered(self, counts: ReplyCounts) -> bool:
+    def play_unaltered(self, counts: ReplyCounts) -> bool:
         """Start another process, and return whether it plays more games and requests than `counts`, unaltered."""
         try:
             with self._open_table(self._settings.rules[0], None) as table:
@@ -39,7 +39,7 @@ class FaultReplay:
             return False
         return True
 
-    def advise(self, table: ScriptedTable, fault: FaultContext) -> str:
+    def replay_last_games(self, table: ScriptedTable, fault: FaultContext) -> str:
         """Return a line of advice, after a newline, by what other processes do with the lines of the last games.
 
         "": there is no advice. A program with random numbers may play differently, and a slow one be late again, so

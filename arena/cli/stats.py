@@ -291,6 +291,8 @@ def stats(
         console.usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
         console.usage_error("--with needs the bot that is compared: add --bot NAME")
+    if other is not None and other == bot:
+        console.usage_error("a bot can't be compared with itself: name another one with --with")
     stats_report, accumulator = _count_records(paths, None if bot is None else (bot, other))
     result = _select_bots(stats_report, accumulator, bot, other)
     if html is not None:

@@ -283,10 +283,11 @@ class _ConnectedProgram:
     async def _relay_until_lost(self) -> str | None:
         """Open a socket, and relay until it is lost; return why it was lost, None if the program has ended.
 
-        Raises _TableClosedError after the last match, ConnectError if the table refuses the client, or if no socket was
-        ever open.
+        Raises _TableClosedError after the last match, ConnectError like `connect_program`.
         """
         tries, lost_at = self._tries, self._lost_at
+        if self._is_fresh:
+            self._count = 0
         try:
             async with self._make_socket() as socket:
                 if lost_at is not None and not self._is_idle:
@@ -328,12 +329,7 @@ class _ConnectedProgram:
             raise ConnectError(f"{problem}; gave up after {now - self._lost_at:.0f} s")
 
     def _make_socket(self) -> connect:
-        """Return a connection to the table that isn't open yet.
-
-        A known program continues after the lines that it has received; for a new one the count begins again.
-        """
-        if self._is_fresh:
-            self._count = 0
+        """Return a connection that isn't open yet; a program that plays continues after the lines that it received."""
         return _NoRedirectConnection(
             self._seat.url if self._is_fresh else f"{self._seat.url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._seat.token}"},

@@ -99,6 +99,7 @@ def test_csv_has_a_line_for_each_rate(recorded_run: Place) -> None:
         (["half.jsonl", "future.jsonl"], "and 1 file more"),
         (["new", "--bot", "unknown"], "its bots are bot"),
         (["new", "--with", "bot1"], "add --bot"),
+        (["new", "--bot", "bot1", "--with", "bot1"], "compared with itself"),
         (["new", "--json", "--csv"], "choose one of"),
     ],
 )
