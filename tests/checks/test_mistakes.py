@@ -43,7 +43,6 @@ def crash(number: int) -> FaultContext:
     return FaultContext("exited", "killed by signal", facts=Facts(signal=number))
 
 
-GREETING = b'{"type":"hello"}'
 HIDING = frozenset({"bot.py", "json.py", "random.py"})
 TRACEBACK = 'Traceback (most recent call last):\n  File "/bot/b.py", line 7, in <module>\n    main()\n'
 NO_MODULE = f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'"

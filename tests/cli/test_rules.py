@@ -145,7 +145,7 @@ def test_the_sheet_of_the_base_game() -> None:
     ]
 
 
-# Preset, action, cost, and the cells that the base game's row hasn't: effect, cost, claims, blocks. Source: rules.md.
+# Preset, action, cost, and the cells that the base game's row hasn't: effect, cost, claims, blocks.
 VARIANTS: dict[str, tuple[str, str, str, list[str]]] = {
     "the inquisitor exchanges one": ("inquisitor", "exchange", "-", ["draw 1 card, return 1", "inquisitor"]),
     "the inquisitor blocks stealing": ("inquisitor", "steal", "-", ["the target as captain or inquisitor"]),
