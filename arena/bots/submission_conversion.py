@@ -33,7 +33,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from arena.bots.archive import MAX_NAME_BYTES, PROGRAM_STARTS, ArchiveError, pack, unpack, unzip
+from arena.bots.archive import PROGRAM_STARTS, ArchiveError, pack, unpack, unzip
 from arena.bots.bot import BotError, os_errors_as_bot_errors
 from arena.bots.bot_loader import NO_MODELS, normal_name
 from arena.bots.digest import digest_of
@@ -88,26 +88,25 @@ class BotArchive:
     file: str | None
 
 
-def read_submission(path: Path, name: str | None = None, max_bytes: int = MAX_UPLOAD_BYTES) -> BotArchive:
+def read_submission(path: Path, max_bytes: int = MAX_UPLOAD_BYTES) -> BotArchive:
     """Convert a submission to a BotArchive.
 
-    path: a file, an archive, a folder, or a link to one. name: the submission's name if `path` is a temporary file.
-    max_bytes: maximum size of a file or an archive, in bytes. Raises BotError with two lines, problem and fix;
-    OSError if this machine's disk is full.
+    path: a file, an archive, a folder, or a link to one. max_bytes: maximum size of a file or an archive, in bytes.
+    Raises BotError with two lines, problem and fix; OSError if this machine's disk is full.
     """
-    shown_name = _submission_name(path, name)
+    name = _submission_name(path)
     with scratch_folder() as scratch:
         folder = scratch / "files"
         folder.mkdir()
-        with _archive_errors_as_bot_errors(shown_name):
-            stem = _write_files(path, shown_name, folder, scratch, max_bytes)
+        with _archive_errors_as_bot_errors(name):
+            stem = _write_files(path, name, folder, scratch, max_bytes)
             _require_portable_names(folder)
             bot = _find_bot(folder)
             return _make_bot_archive(bot, stem if bot == folder else bot.name, scratch)
 
 
-def _submission_name(path: Path, name: str | None) -> str:
-    return os.path.basename(os.path.abspath(path)) if name is None else name
+def _submission_name(path: Path) -> str:
+    return os.path.basename(os.path.abspath(path))
 
 
 @contextmanager
@@ -269,11 +268,9 @@ def _unpack_tar(tar: IO[bytes], folder: Path) -> None:
 
 
 def _write_bare_file(data: bytes, name: str, folder: Path) -> None:
-    """Write a file of this name. Raises ArchiveError if it isn't the name of a file."""
-    if not name or "/" in name or not name.isprintable() or name in (".", ".."):
+    """Write a file of this name. Raises ArchiveError if the name isn't printable."""
+    if not name.isprintable():
         raise ArchiveError(f'invalid file name "{escape_control(name)}"\nRename the file.')
-    if len(os.fsencode(name)) > MAX_NAME_BYTES:
-        raise ArchiveError(f"its name is longer than {MAX_NAME_BYTES} bytes\nRename the file.")
     (folder / name).write_bytes(data)
 
 
@@ -436,7 +433,6 @@ _OUT_OF_MEMORY = 3  # exit code of the helper process
 
 def read_submission_in_process(
     path: Path,
-    name: str | None = None,
     max_bytes: int = MAX_UPLOAD_BYTES,
     cpu_s: int = MAX_CPU_S,
     wall_s: float = MAX_WALL_S,
@@ -448,12 +444,12 @@ def read_submission_in_process(
     `read_submission`; BotError at a limit, too.
     """
     limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory_bytes}
-    answer, archive = _run_helper((str(path), name, max_bytes), limits)
-    _raise_error(escape_control(_submission_name(path, name)), answer)
+    answer, archive = _run_helper((str(path), max_bytes), limits)
+    _raise_error(escape_control(_submission_name(path)), answer)
     return BotArchive(archive, **answer)
 
 
-def _run_helper(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def _run_helper(job: tuple[str, int], limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Run a job in the helper process; return the JSON and the archive that `main` printed.
 
     If the helper has reached a limit or crashed, the JSON says so, and the archive is empty.
@@ -521,13 +517,13 @@ def _limit_process(limits: dict[str, Any]) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # SIGALRM ends the process
 
 
-def _convert_from_input(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:
+def _convert_from_input(path: str, max_bytes: int) -> tuple[dict[str, Any], bytes]:
     """Return the result of a job, or its error, as JSON, and the archive.
 
     Raises MemoryError if reading it needs more memory than allowed.
     """
     try:
-        bot = read_submission(Path(path), name, max_bytes)
+        bot = read_submission(Path(path), max_bytes)
     except MemoryError:
         raise
     except BotError as problem:

@@ -274,16 +274,12 @@ class Run:
 
 @contextmanager
 def open_executor(
-    choice: sandbox.SandboxChoice,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    tls: "Tls | None" = None,
-    patience_s: float = 600.0,
+    choice: sandbox.SandboxChoice, jobs: int = 1, scheduler: str | None = None, tls: "Tls | None" = None
 ) -> Iterator[WorkerExecutor]:
     """Open `jobs` worker processes on this machine or, if `scheduler` is given, the workers of its Dask cluster.
 
     At the end, running matches are stopped, or on a cluster abandoned; on this machine, leftovers of killed workers are
-    removed. tls, patience_s: see DaskExecutor, which raises ExecutorLostError.
+    removed. tls: see DaskExecutor, which raises ExecutorLostError.
     """
     executor: WorkerExecutor
     if scheduler is None:
@@ -293,7 +289,7 @@ def open_executor(
 
         kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
         admit = partial(require_suitable_machine, __version__, choice)
-        executor = DaskExecutor(scheduler, kind, admit, tls, patience_s)
+        executor = DaskExecutor(scheduler, kind, admit, tls)
     try:
         yield executor
     finally:

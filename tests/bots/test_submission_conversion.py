@@ -73,9 +73,9 @@ def good_tar(*more: Row) -> bytes:
 
 
 def submit(folder: Path, data: bytes, name: str = "upload") -> bots.BotArchive:
-    path = folder / "temporary"
+    path = folder / name
     path.write_bytes(data)
-    return bots.read_submission(path, name)
+    return bots.read_submission(path)
 
 
 @pytest.fixture(autouse=True)
@@ -111,8 +111,8 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
         for how in ({"root_dir": folder}, {"root_dir": tmp_path, "base_dir": "mybot"}):
             made = shutil.make_archive(str(tmp_path / "made" / "mybot"), kind, **how)
             found.add(bots.read_submission(Path(made)))
-            os.rename(made, tmp_path / "mislabelled.py")
-            found.add(bots.read_submission(tmp_path / "mislabelled.py", "mybot"))
+            os.rename(made, tmp_path / "made" / "mybot")
+            found.add(bots.read_submission(tmp_path / "made" / "mybot"))
     (bundle,) = found
     assert (bundle.name, bundle.file) == ("mybot", None)
     assert unpack(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
@@ -442,14 +442,8 @@ def test_a_folder_that_is_too_large_or_unreadable_is_refused(tmp_path: Path) -> 
             bots.read_submission(path)
 
 
-def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
-    """The client chooses the name; that isn't an error of the machine."""
-    with pytest.raises(bots.BotError, match="longer than 255 bytes"):
-        submit(tmp_path, BOT, "ä" * 127 + ".py")
-
-
 def test_a_name_that_no_file_may_have_is_shown_in_one_line_without_control_characters(tmp_path: Path) -> None:
-    for name, shown_name in (("a/\x1b[2J\nb", "a/\\x1b[2J\\nb"), ("\ud800.py", "\\ud800.py")):
+    for name, shown_name in (("a\x1b[2J\nb", "a\\x1b[2J\\nb"), ("\udcff.py", "\\udcff.py")):
         with pytest.raises(bots.BotError) as error:
             submit(tmp_path, BOT, name)
         assert str(error.value).endswith(f': invalid file name "{shown_name}".\nRename the file.')
@@ -534,7 +528,7 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
     for number, data in enumerate(GOODS[:3]):
         path = tmp_path / f"upload{number}"
         path.write_bytes(data)
-        assert bots.read_submission_in_process(path, "mybot.py") == bots.read_submission(path, "mybot.py")
+        assert bots.read_submission_in_process(path) == bots.read_submission(path)
     (tmp_path / "empty").write_bytes(b"")
     for wrong in (tmp_path / "empty", tmp_path / "missing"):
         with pytest.raises(bots.BotError) as here:

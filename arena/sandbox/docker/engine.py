@@ -278,9 +278,9 @@ class Engine:
         """Queue the removal of a container and its folder; a thread kills and removes them."""
         self._to_remove.put((container, folder))
 
-    def drain(self, timeout_s: float = REMOVED_S) -> bool:
-        """Wait until the queue of `remove` is empty, for at most `timeout_s`; return whether it is."""
-        deadline = time.monotonic() + timeout_s
+    def drain(self) -> bool:
+        """Wait until the queue of `remove` is empty, for at most REMOVED_S; return whether it is."""
+        deadline = time.monotonic() + REMOVED_S
         with self._to_remove.all_tasks_done:
             while self._to_remove.unfinished_tasks:
                 left_s = deadline - time.monotonic()
