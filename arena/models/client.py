@@ -288,8 +288,8 @@ class ModelClient:
         for name in ("calls", "tokens", "dollars"):
             limit, used = getattr(self._budget, name), getattr(self.journal.used, name)
             if limit is not None and getattr(usage, name) > limit + _ROUNDING:
-                usage_text = f"{used:g} used, and the next call may need the rest"
-                return f"the budget of {limit:g} {name} is used up ({usage_text}): raise it by --budget FILE"
+                usage_text = f"{used:.9g} used, and the next call may need the rest"
+                return f"the budget of {limit:.9g} {name} is used up ({usage_text}): raise it by --budget FILE"
         return None
 
     async def _sleep(self, seconds: float) -> None:

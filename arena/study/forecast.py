@@ -108,7 +108,7 @@ def _list_excesses(needed: Mapping[str, float | None], budget: Budget) -> Iterat
     for name, amount in needed.items():
         limit = getattr(budget, name)
         if amount is not None and limit is not None and amount > limit:
-            yield f"about {amount:g} {name}, and the budget allows {limit:g}"
+            yield f"about {amount:.9g} {name}, and the budget allows {limit:.9g}"
 
 
 def _measure_pilot(

@@ -220,6 +220,15 @@ def test_a_call_that_a_crash_cut_off_counts_in_full(tmp_path: Path) -> None:
             assert made.lines()[0]["call"] == 2
 
 
+def test_a_budget_of_millions_is_named_in_full(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal" / "reserved.jsonl").write_text('{"call":1,"tokens":1234567,"dollars":0.5}\n')
+    with serving(first) as endpoint:
+        made = Setup(endpoint, tmp_path, budget(tokens=1_235_000))
+        with closing(made.client), pytest.raises(CallsStoppedError, match=r"1235000 tokens is used up \(1234567 used"):
+            made.ask().result(WAIT_S)
+
+
 def test_a_resumption_continues_the_numbers_of_calls(tmp_path: Path) -> None:
     with setup(tmp_path, first) as made:
         for request in range(3):
