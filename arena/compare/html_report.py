@@ -48,9 +48,6 @@ def _render_header(report: CompareReport, title: str) -> str:
     return f"<header>\n<h1>{escape(title)}</h1>\n{text}</header>\n"
 
 
-# --- divergences ------------------------------------------------------------------------------------------------------
-
-
 def _render_divergences(report: CompareReport) -> str:
     """Return the section with the table of divergences, which may be empty."""
     introduction = (
@@ -133,9 +130,6 @@ def _opponents_section(report: CompareReport) -> str:
     introduction = "Each row counts the blocks with this opponent at the table. 1 interval in 20 misses the true value."
     table = _table("Differences by opponent", ("opponent", "points", "blocks"), rows)
     return f"<section class='panel'>\n<h2>By opponent</h2>\n{_muted(introduction)}{table}</section>\n"
-
-
-# --- the evidence -----------------------------------------------------------------------------------------------------
 
 
 def _render_evidence(report: CompareReport) -> str:
@@ -231,9 +225,6 @@ def _versions_section(report: CompareReport) -> str:
     seed = "" if report.seed is None else f", seed {report.seed}"
     source = f"{report.rules} at {report.seats} seats{seed}; records in {report.run}."
     return f"<section class='panel'>\n<h2>Versions</h2>\n{table}{_muted(source)}</section>\n"
-
-
-# --- parts ------------------------------------------------------------------------------------------------------------
 
 
 def _muted(text: str) -> str:

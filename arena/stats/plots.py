@@ -138,9 +138,6 @@ def _render_largest_differences(pair: ComparedBot) -> str:
     return details_table("Largest differences, and what to try", headings, rows, " open class='largest'") + note
 
 
-# ---------------------------------------------------------------- sections
-
-
 def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     plots = list(_list_plots(name, bots, compared))
     return rates_section(*SECTIONS[name], plots) if plots else ""
@@ -187,9 +184,6 @@ def _axis_maximum(rates: Sequence[Rate]) -> float:
     """Return the end of a section's axis: the smallest that fits all rates, so that small rates can be compared."""
     highest = max(rate.value if rate.high is None else rate.high for rate in rates)
     return next((maximum for maximum in _AXIS_MAXIMA if highest <= maximum), 1.0)
-
-
-# ---------------------------------------------------------------- plots
 
 
 def _figure(title: str, caption: str, rows: Sequence[PlotRow], scale: Scale) -> str:
@@ -267,9 +261,6 @@ def _render_rate(style: str, rate: Rate, y: int, scale: Scale) -> str:
 def _describe_row(row: PlotRow) -> str:
     reference = "" if row.other_rate is None else f", reference {row.other_rate.value:.1%}"
     return f"{row.label} {row.rate.value:.1%}{reference}{', clearly' if row.significant else ''}"
-
-
-# ---------------------------------------------------------------- tables
 
 
 def _render_table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:

@@ -50,7 +50,6 @@ class TableMatch:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all games are over."""
         return len(self.live.games) == len(self.setup.spec.seatings)
 
     def find_handle(self, slot: Slot) -> str | None:
