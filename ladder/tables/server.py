@@ -19,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -226,12 +227,12 @@ def _get_kind(slot: store.SessionSlot) -> Literal["bot", "person", "program"]:
 
 
 def _name_slots(session: store.TableSession) -> list[str]:
-    """Return the names of a table's slots, in their order; a repeated name gets a number, as in "honest@3 (2)"."""
+    """Return unique names of a table's slots, in their order; a repeated name gets a number, as in "honest@3 (2)"."""
     names: list[str] = []
     for slot in session.slots:
         name = slot.version_ref or slot.name or f"person {slot.number + 1}"
-        namesakes = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({namesakes + 1})" if namesakes else name)
+        numbered_names = (f"{name} ({number})" for number in count(2))
+        names.append(next(candidate for candidate in chain([name], numbered_names) if candidate not in names))
     return names
 
 

@@ -15,10 +15,19 @@ from arena.bots import BotCache
 from arena.sandbox import InProcessSandbox
 from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
-from ladder.store import Database, DatabaseUnavailableError, TableSession, claim_session, find_session
+from ladder.store import (
+    PERSON,
+    PROGRAM,
+    Database,
+    DatabaseUnavailableError,
+    SessionSlot,
+    TableSession,
+    claim_session,
+    find_session,
+)
 from ladder.tables import OpenTableRequest, close_session, find_table_server, open_session
 from ladder.tables.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
-from ladder.tables.server import RETRY_S, TableServer
+from ladder.tables.server import RETRY_S, HostedSession, TableServer
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
@@ -158,6 +167,20 @@ def test_a_table_that_is_closed_while_it_is_claimed_ends(setup: TableSetup) -> N
 
     setup.then = closes
     setup.serve(come)
+
+
+def test_names_at_a_table_are_unique_whatever_players_call_themselves(setup: TableSetup) -> None:
+    """A replay finds the players by their names."""
+    players = ((PERSON, "bob (3)"), (PROGRAM, "bob"), (PROGRAM, "bob"))
+    slots = tuple(SessionSlot(kind, name=name, number=number) for number, (kind, name) in enumerate(players))
+
+    async def list_names() -> list[str]:
+        boxes = TableSandboxes({}, InProcessSandbox({}), ExitStack())
+        hosted = HostedSession(setup.ladder, replace(setup.session, slots=slots), boxes, lambda act, then: None)
+        return [slot.name for slot in hosted.table.slots]
+
+    with asyncio.Runner(loop_factory=lambda: setup.loop) as runner:
+        assert runner.run(list_names()) == ["bob (3)", "bob", "bob (2)"]
 
 
 def test_a_failed_write_is_retried_until_it_succeeds(setup: TableSetup) -> None:
