@@ -42,7 +42,7 @@ class RoundQueue:
         return no_round_reason(self._ladder.database.read_with_retry(self._list_entrants), self._ladder.play.seats)
 
     def _list_entrants(self, connection: Connection) -> list[Entrant]:
-        """Return the active versions, with the games that each has played so far."""
+        """Return the active versions, with the games of the tables that `_count_meetings` has counted."""
         play = self._ladder.play
         return [
             Entrant(
@@ -64,7 +64,7 @@ class RoundQueue:
                 self._met[version][opponent] += 1
 
     def _read_times(self, connection: Connection) -> None:
-        """Read the versions' times in matches that have ended since the last call."""
+        """Read the versions' times in the matches that have ended since the last call, _MAX_TIMED_MATCHES at most."""
         start = max(self._last_timed, store.last_end_number(connection) - _MAX_TIMED_MATCHES)
         for end_number, seats in store.usage_after(connection, start):
             self._last_timed = end_number

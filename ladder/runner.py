@@ -173,10 +173,7 @@ class LadderRunner:
     def _store_match(
         self, connection: Connection, match: PlayedMatch, now: float
     ) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
-        """Store a match in a transaction; disable its active versions that forfeited in each of their last matches.
-
-        Returns whether the match is new, and an event for each disabled version.
-        """
+        """Store a match, and disable versions that forfeit repeatedly; return whether it is new, and their events."""
         if not store.save_match(connection, match, now):
             return False, []
         streak = self.ladder.last_settings.auto_disable.after_matches

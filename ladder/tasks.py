@@ -243,10 +243,7 @@ class TaskSource:
         return self._ladder.database.write(self._lease_check)
 
     def _lease_check(self, connection: Connection) -> Task | None:
-        """Lease the next version to check in a transaction; None without one.
-
-        Its qualifying match is queued if it has none yet, or the reference bots have changed since.
-        """
+        """Lease the next version to check, with a match against the present reference bots; None without a version."""
         ladder, now = self._ladder, self._ladder.clock()
         held_versions = [task.id for task in self._running if task.is_check]
         version = store.claim_check(connection, self._runner, held_versions, now)

@@ -23,6 +23,8 @@ from ladder.cli.common import (
     audited,
     complete_bots,
     open_ladder_or_exit,
+    print_decision,
+    print_result,
     print_view,
 )
 from ladder.cli.results import print_log
@@ -159,14 +161,11 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     """
     with open_ladder_or_exit(folder) as ladder:
         queued = queue_challenges(ladder, bot, opponents, login, count)
-    if as_json:
-        print_json(queued)
-        return
     first_id, last_id = queued.matches[0], queued.matches[-1]
     matches = f"match {first_id}" if first_id == last_id else f"matches {first_id} to {last_id}"
     quota = "" if queued.remaining is None else f"; challenges left today: {queued.remaining}"
-    print_note(f"{matches} of {', '.join(map(escape_control, queued.version_refs))} are queued{quota}")
-    print_note(f"see the result: arena ladder match {folder} {first_id}")
+    text = f"{matches} of {', '.join(queued.version_refs)} are queued{quota}"
+    print_result(queued, as_json, text, f"see the result: arena ladder match {folder} {first_id}")
 
 
 @click.command()
@@ -249,14 +248,6 @@ def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json:
     with open_ladder_or_exit(folder) as ladder:
         is_changed = set_void(ladder, match, not undo, actor, reason)
     print_decision(is_changed, f"match {match} {'counts' if undo else 'is void'}", as_json)
-
-
-def print_decision(is_changed: bool, state: str, as_json: bool) -> None:
-    """Print the state after an action, or that nothing changed. state: as a clause."""
-    if as_json:
-        print_json(ActionResult(is_changed))
-    else:
-        print_note(state if is_changed else f"{state} already: no change")
 
 
 @click.command()

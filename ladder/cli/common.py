@@ -49,7 +49,7 @@ from arena.run import FaultReport, RulesetError, cache_folder
 from arena.sandbox import SandboxError
 from arena.workers import ExecutorLostError
 from ladder.audit_log import DecisionSummary, describe_decision
-from ladder.ladder import Ladder, get_version_archive, open_ladder
+from ladder.ladder import ActionResult, Ladder, get_version_archive, open_ladder
 from ladder.settings import LadderError
 from ladder.store import DatabaseError, MatchParticipant, SchemaError, all_bots
 
@@ -126,10 +126,7 @@ def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
 
 @contextmanager
 def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
-    """Yield the open ladder of a folder, and close it; errors exit as in `user_friendly_errors`.
-
-    patience_s: for how long to wait for an unreachable database. log: gets errors and the state of the database.
-    """
+    """Yield the ladder of a folder, within `user_friendly_errors`; wait `patience_s` for an unreachable database."""
     hear = log.log_database_state if log is not None else lambda problem: None
     command = click.get_current_context().command_path
     with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:
@@ -191,6 +188,19 @@ def print_view(view: Any, as_json: bool) -> None:
         print_parts(*parts)
     else:
         print_note("the list is empty")
+
+
+def print_result(value: object, as_json: bool, *notes: str) -> None:
+    """Print the result of an action as JSON on stdout, or notes about it on stderr."""
+    if as_json:
+        print_json(value)
+    else:
+        print_note("\n".join(notes))
+
+
+def print_decision(is_changed: bool, state: str, as_json: bool) -> None:
+    """Print the state after an action, or that nothing changed. state: as a clause."""
+    print_result(ActionResult(is_changed), as_json, state if is_changed else f"{state} already: no change")
 
 
 def format_view_line(row: Any) -> str:

@@ -22,8 +22,7 @@ from arena.cli.console import (
 from arena.escaping import escape_control
 from arena.formatting import NO_INTERVALS, format_count, have_no_intervals
 from ladder import grading
-from ladder.cli.bots import print_decision
-from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
+from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit, print_decision, print_result
 from ladder.cli.results import TRUSTED, standings_table
 from ladder.deadlines import extend_deadline, withdraw_extension
 from ladder.exports import ExportedFiles
@@ -80,14 +79,15 @@ def create(
             ladder, name, deadline, games=games, actor=actor, is_open=is_open, extra_rounds=rounds
         )
         file = grading.get_commitment_file(ladder, name)
-    if as_json:
-        print_json(state)
-        return
     versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
-    print_note(f"created the final {name}: {versions}, {matches} queued")
-    print_note(f"SHA-256 of its key: {state.commitment}")
-    print_note(f"publish {file} now: a runner starts the matches immediately")
-    print_note(f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}")
+    print_result(
+        state,
+        as_json,
+        f"created the final {name}: {versions}, {matches} queued",
+        f"SHA-256 of its key: {state.commitment}",
+        f"publish {file} now: a runner starts the matches immediately",
+        f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}",
+    )
 
 
 @final.command("list")
@@ -156,12 +156,8 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
             records = grading.export_final(ladder, name, out)
         except OSError as problem:
             usage_error(f"{os_error_reason(problem)}.\nName another folder: --out DIR")
-    if as_json:
-        print_json(ExportedFiles(tuple(sorted(map(str, out.iterdir())))))
-    else:
-        print_note(
-            f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: arena verify {out}"
-        )
+    text = f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: arena verify {out}"
+    print_result(ExportedFiles(tuple(sorted(map(str, out.iterdir())))), as_json, text)
 
 
 def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool = False) -> None:
@@ -342,12 +338,8 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
     """Recompute a release from its stored inputs. Exit code 1 if the grades differ."""
     with open_ladder_or_exit(folder) as ladder:
         result = grading.reproduce_release(ladder, name)
-    if as_json:
-        print_json(result)
-    else:
-        print_note(f'recomputed "{name}": the grades {"are identical" if result.same else "differ"}')
-        for difference in result.differences:
-            print_note(escape_control(difference))
+    text = f'recomputed "{name}": the grades {"are identical" if result.same else "differ"}'
+    print_result(result, as_json, text, *map(escape_control, result.differences))
     sys.exit(0 if result.same else 1)
 
 

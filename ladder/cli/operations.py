@@ -49,7 +49,7 @@ from ladder import runner_events
 from ladder.backups import BackupFile, restore_backup, write_backup
 from ladder.bots import read_reference, save_reference
 from ladder.checkup import Checkup, check_ladder
-from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
+from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, print_result, user_friendly_errors
 from ladder.cli.runner_progress import RunnerProgress, run_to_end
 from ladder.health import serve_metrics
 from ladder.ladder import STAFF_USER, CreatedLadder, Ladder, LadderFormat, create_ladder, prune_expired, require_sandbox
@@ -101,10 +101,16 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 save_reference(connection, bot, time.time())
 
         with closing(create_ladder(folder, play, database, save_references)) as ladder:
-            if as_json:
-                print_json(CreatedLadder(str(folder), ladder.commitment))
-            else:
-                _print_created(folder, ladder)
+            table = f"{play.settings.rules.name} at {play.seats} seats"
+            print_result(
+                CreatedLadder(str(folder), ladder.commitment),
+                as_json,
+                f"created {folder}: {table}, games a match: {play.match_games}",
+                f"SHA-256 of the key of all deals: {ladder.commitment}",
+                f"next: arena ladder serve {folder}, then set the ladder up in the browser",
+                f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page",
+                f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}",
+            )
 
 
 def _choose_sandbox(values: dict[str, Any]) -> SandboxChoice:
@@ -149,15 +155,6 @@ def _make_format(values: dict[str, Any], choice: SandboxChoice, sandbox: Sandbox
         usage_error(f"--match-games: {error}")
     settings = MatchSettings(rules=rules, timing=timing, limits=limits, lives=lives)
     return LadderFormat(settings, choice, seats, match_games)
-
-
-def _print_created(folder: Path, ladder: Ladder) -> None:
-    play = ladder.play
-    print_note(f"created {folder}: {play.settings.rules.name} at {play.seats} seats, games a match: {play.match_games}")
-    print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
-    print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
-    print_note(f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page")
-    print_note(f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
 
 
 FILE = ExistingPath("Name a file.", dir_okay=False)
@@ -519,10 +516,8 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     """
     with open_ladder_or_exit(folder) as ladder:
         size = write_backup(ladder.database, ladder.path, file)
-    if as_json:
-        print_json(BackupFile(str(file), size))
-    else:
-        print_note(f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {file} NEW-FOLDER")
+    text = f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {file} NEW-FOLDER"
+    print_result(BackupFile(str(file), size), as_json, text)
 
 
 @click.command()
@@ -556,8 +551,9 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
     """
     with user_friendly_errors(), closing(restore_backup(file, folder, database)) as ladder:
         commitment = ladder.commitment
-    if as_json:
-        print_json(CreatedLadder(str(folder), commitment))
-    else:
-        print_note(f"restored {folder}; SHA-256 of the key of all deals: {commitment}")
-        print_note(f"next: arena ladder doctor {folder}; arena ladder run {folder}")
+    print_result(
+        CreatedLadder(str(folder), commitment),
+        as_json,
+        f"restored {folder}; SHA-256 of the key of all deals: {commitment}",
+        f"next: arena ladder doctor {folder}; arena ladder run {folder}",
+    )

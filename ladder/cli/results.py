@@ -301,7 +301,5 @@ def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
     """
     with common.open_ladder_or_exit(folder) as ladder:
         files = export_ladder(ladder, out, show_logins)
-    if as_json:
-        print_json(ExportedFiles(tuple(map(str, files))))
-    else:
-        print_note(f"wrote {', '.join(file.name for file in files)} to {out}")
+    text = f"wrote {', '.join(file.name for file in files)} to {out}"
+    common.print_result(ExportedFiles(tuple(map(str, files))), as_json, text)

@@ -20,10 +20,7 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 def run_to_end(
     progress: "RunnerProgress", metrics: RunnerMetrics, verbose: bool, as_json: bool, has_signal: Callable[[], bool]
 ) -> None:
-    """Run a runner to its end; log, print and count its events. has_signal: returns whether a signal has stopped it.
-
-    as_json: each event is also printed as a line of JSON on stdout.
-    """
+    """Run a runner to its end; log, print and count its events. has_signal: returns whether a signal has stopped it."""
     runner, log = progress.runner, progress.log
     has_announced_stop = False
     with (

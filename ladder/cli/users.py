@@ -7,8 +7,16 @@ import click
 from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.escaping import escape_control
 from arena.formatting import format_count
-from ladder.cli.bots import print_decision
-from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
+from ladder.cli.common import (
+    ACTOR_OPTION,
+    FOLDER_ARGUMENT,
+    audited,
+    format_time,
+    open_ladder_or_exit,
+    print_decision,
+    print_result,
+    print_view,
+)
 from ladder.clock import DAY_S, parse_time
 from ladder.ladder import ActionResult, Ladder
 from ladder.permissions import STAFF_VIEWER
@@ -116,10 +124,7 @@ def add_user(
     with open_ladder_or_exit(folder) as ladder:
         entry = make_roster_entry(login, name, email, section, pseudonym)
         result = _import_users(ladder, entry, actor, "one user", take_over)
-    if as_json:
-        print_json(result)
-    else:
-        _print_import(result)
+    print_result(result, as_json, *_describe_import(result))
 
 
 @users.command("import")
@@ -141,12 +146,8 @@ def import_roster(
     with open_ladder_or_exit(folder) as ladder:
         people = parse_roster(_read_file(roster), roster.name)
         result = _import_users(ladder, people, actor, roster.name, take_over, partial)
-    if as_json:
-        print_json(result)
-        return
-    _print_import(result)
-    if result.absent:
-        print_note(f"{format_count(result.absent, 'user')} not in {roster.name}: unchanged")
+    absent = [f"{format_count(result.absent, 'user')} not in {roster.name}: unchanged"] if result.absent else []
+    print_result(result, as_json, *_describe_import(result), *absent)
 
 
 @users.command("merge")
@@ -207,13 +208,12 @@ def refuse_users(folder: Path, logins: tuple[str, ...], actor: str, reason: str,
     print_decision(is_changed, f"removed: {', '.join(logins)}", as_json)
 
 
-def _print_import(result: UserImport) -> None:
-    for remark in result.remarks:
-        print_note(f"line {remark.line}: {remark.text}")
-    for error in result.skipped:
-        print_note(f"line {error.line}: skipped: {error.text}")
-    skipped = f", {format_count(len(result.skipped), 'line')} skipped" if result.skipped else ""
-    print_note(f"{format_count(result.added, 'user')} added, {result.changed} changed{skipped}")
+def _describe_import(result: UserImport) -> list[str]:
+    """Return the lines about an import: its remarks, the skipped lines, and the numbers of users."""
+    remarks = [f"line {remark.line}: {remark.text}" for remark in result.remarks]
+    errors = [f"line {error.line}: skipped: {error.text}" for error in result.skipped]
+    skipped = f", {format_count(len(errors), 'line')} skipped" if errors else ""
+    return [*remarks, *errors, f"{format_count(result.added, 'user')} added, {result.changed} changed{skipped}"]
 
 
 @click.group()

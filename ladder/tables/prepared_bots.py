@@ -43,7 +43,7 @@ class PreparedBots:
     def claim(self, id: int, runner: str) -> tuple[store.TableSession, TableSandboxes] | None:
         """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
 
-        Raises UnplayableTableError for a reason of `unplayable_reason`, DatabaseError if the database can't be used.
+        Raises UnplayableTableError if no match can start, or this machine can't start the bots; also DatabaseError.
         """
 
         def claim_session(

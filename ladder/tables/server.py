@@ -473,10 +473,7 @@ class TableServer:
             await asyncio.sleep(EVENT_POLL_S)
 
     async def _find_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
-        """Return what `_poll_database` returns; None if the database is unreachable, which is logged.
-
-        Raises SchemaError after an upgrade.
-        """
+        """Do `_poll_database`; return None also if the database is unreachable. Raises SchemaError after an upgrade."""
         try:
             return await self._run_in_database_thread(partial(self._poll_database, ids))
         except store.SchemaError:

@@ -484,9 +484,10 @@ def change_slots(
     numbers_by_call: list[set[int]] = []  # of the slots that each call of `change_once` finds
 
     def change_once(connection: Connection) -> store.TableSession:
+        """Change the slots in a transaction, unless the commit of an earlier call had no answer, but was made."""
         session, now = get_session(connection, id), ladder.clock()
         numbers_by_call.append({slot.number for slot in session.slots})
-        if numbers_by_call[-1] != numbers_by_call[0]:  # the second call of a function whose commit had no answer
+        if numbers_by_call[-1] != numbers_by_call[0]:
             return session
         new_rules = get_rules(ladder, session.rules if rules is None else rules)
         added_slots = _make_added_slots(connection, session, new_rules, bots, places, len(remove))

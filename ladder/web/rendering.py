@@ -125,8 +125,6 @@ def _make_environment() -> Environment:
         "points": scale_ratings,
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
-    }
-    env.filters |= {
         "lines": escape_lines,
         "did": describe_decision,
         "settings": describe_settings,
@@ -310,7 +308,7 @@ def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = ""
 
 
 def _format_duration(seconds: float) -> str:
-    """Return a duration in the largest unit of which there are two, or in minutes from the first one on."""
+    """Return a duration: from two days on in days, from two hours on in hours, from one minute on in minutes."""
     for min_s, unit_s, unit in ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (60, 60, "min")):
         if seconds >= min_s:
             return f"{seconds / unit_s:.0f} {unit}"

@@ -29,10 +29,10 @@ _EXCLUDED_PREFIXES = (
 
 
 def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED_MATCHES) -> int:
-    """Write all public pages into `folder`, replacing each file atomically, and return the number of files.
+    """Write the public pages that work without a server into `folder`; return the number of files.
 
-    matches: how many of the newest matches get a page. Files from earlier exports are kept, so old links keep working.
-    Raises OSError if a file can't be written.
+    matches: how many of the newest matches get a page. Each file is replaced atomically. Files from earlier exports are
+    kept, so old links keep working. Raises OSError if a file can't be written.
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as context:
