@@ -553,10 +553,7 @@ class BotCheck:
         )
 
     def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable, replay: FaultReplay) -> str:
-        """Return lines of advice, each after a newline, by what is special about the request; "" without any.
-
-        This may start other processes, see `FaultReplay.replay_last_games`.
-        """
+        """Return lines of advice on a fault, each after a newline. This may start other processes of the bot."""
         advice, rules = "", self.settings.rules[0]
         if self.game and fault.code in ("exited", "illegal_move", "timeout") and is_beyond(fault.request, rules):
             advice = f"\nif the bot plays only the rules {rules.name}, check it with --rules {rules.name}"

@@ -177,10 +177,7 @@ class BotConnection:
         return answer
 
     def leave_alone(self, seconds: float) -> None:
-        """Send nothing for some seconds, as while other players think, or until the process has ended.
-
-        Raises ConnectionBrokenError if the bot prints too long a line.
-        """
+        """Send nothing for some seconds or until the process ends. Raises ConnectionBrokenError for too long a line."""
         self.paused_s = seconds
         stopwatch = _WaitingTime(self._clock)
         while stopwatch() < seconds and self.box.exit() is None:

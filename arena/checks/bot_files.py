@@ -32,10 +32,7 @@ def list_files(bot: Bot) -> frozenset[str]:
 
 
 def read_source(bot: Bot) -> bytes:
-    """Return the source of the bot's program: the first own text file in its command, or one of a compiled language.
-
-    b"" without one that can be read.
-    """
+    """Return the first own text file in the bot's command, else a source of a compiled language, else b""."""
     sources = (path for ending in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{ending}")))
     own_sources = (str(path) for path in sources if not path.name.startswith(("coup_kit", "CoupKit")))
     folder = os.path.realpath(bot.cwd)

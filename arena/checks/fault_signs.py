@@ -184,10 +184,7 @@ def key_error(fault: FaultContext) -> str:
 
 
 def error_has(patterns: str) -> Sign:
-    """Return a sign that searches the last error, and the line below it, for one of the patterns.
-
-    patterns: separated by " | ". The sign's value is the error.
-    """
+    """Return a sign that is the last error, if it or the line below it has one of the patterns, separated by " | "."""
     texts = patterns.split(" | ")
 
     def sign(fault: FaultContext) -> object:
@@ -290,10 +287,7 @@ _NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined",
 
 
 def missing_find(fault: FaultContext) -> str:
-    """Return the program's calls of find with words that no legal move has, if a missing value may be its error.
-
-    "": the error is another one, or there are no such calls.
-    """
+    """Return the program's calls of find with words that no legal move has; "" unless a missing value is the error."""
     is_segfault = fault.has_ended and fault.facts.signal == signal.SIGSEGV
     if not is_segfault and not any(text in last_error(fault) for text in _NOTHING):
         return ""

@@ -95,10 +95,7 @@ def two_replies(fault: FaultContext) -> object:
 
 
 def answers_request_before(fault: FaultContext) -> object:
-    """Return the part of the reply that answers the previous request, as text: its id, or a move for another kind.
-
-    A false value: no part does.
-    """
+    """Return the part of the reply that answers the previous request: its id, or a move for another kind; or false."""
     request_id, earlier = fault.request.get("id"), parse_object(fault.earlier_request)
     if request_id is None or request_id == 1:
         return False

@@ -12,10 +12,7 @@ _Object = dict[str, Any]
 
 
 def list_features(request: _Object) -> Iterator[str]:
-    """Yield the features of a request, the most telling first, such as "only coup is legal", "own seat 1".
-
-    Any other object has none.
-    """
+    """Yield the features of a request, such as "own seat 1", the most telling first; nothing for any other object."""
     legal, you, state = (request.get(name) or {} for name in ("legal", "you", "state"))
     if not legal or not isinstance(you, dict) or not isinstance(state, dict):
         return
@@ -64,10 +61,7 @@ FIELD_PLACES = {  # a field that is absent at some places: where it is
 
 
 def describe_sizes(request: _Object) -> str:
-    """Return the numbers that differ from request to request: "1 own card, 3 players, 2 of them in the game, ...".
-
-    Anything but a request gives "before the first request".
-    """
+    """Return the numbers that differ between requests, as text; "before the first request" for any other object."""
     if not request.get("legal"):
         return "before the first request"
     cards = (request.get("you") or {}).get("cards") or []

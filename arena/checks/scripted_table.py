@@ -227,10 +227,7 @@ class _Game:
         )
 
     def collect_answers(self, state: coup.State) -> list[coup.MoveOrForfeit]:
-        """Return the answers of all seats that are asked in the current phase; the bot is asked for its own.
-
-        The others forfeit once the game is ending.
-        """
+        """Return the answers of all asked seats. The bot is asked; the others forfeit once the game is ending."""
         phase = state.board.phase
         self.table.on_phase()
         self.is_over = self.table.is_over()

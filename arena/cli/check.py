@@ -415,10 +415,7 @@ def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
 
 
 def _save(data: bytes, bot: str, kind: str, suffix: str) -> Path | None:
-    """Write data about a bot to a file for temporary files, in place of its previous one of this kind.
-
-    Returns the file, None if it can't be written.
-    """
+    """Write data about a bot to a temporary file, in place of its previous one; return the file, None if that fails."""
     bot_hash = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
     path = Path(tempfile.gettempdir(), f"arena-{kind}-{os.getuid()}-{bot_hash}.{suffix}")
     try:

@@ -178,10 +178,7 @@ def show_progress(
 
 
 def _throttle(interval_s: float, act: Callable[[], None], acted_at: float) -> Callable[[], None]:
-    """Return a function that calls `act` unless that was done less than `interval_s` ago.
-
-    acted_at: the time of the monotonic clock that counts as the first call.
-    """
+    """Return a function that calls `act` at most once in `interval_s`, as if `act` was called before, at `acted_at`."""
 
     def act_if_due() -> None:
         nonlocal acted_at

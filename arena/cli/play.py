@@ -129,10 +129,7 @@ class TableSetup:
     debuggee: Debuggee | None = None
 
     def timings(self, persons: int) -> tuple[referee.Timing, ...]:
-        """Return the timing of each bot, then of `persons` people; () if all bots share one.
-
-        People and language models have no clock.
-        """
+        """Return the timing of each bot, then of `persons` people; () if all share one. Only programs have a clock."""
         common, debuggee = self.settings.timing, self.debuggee
         if debuggee is None and not persons and not any(bot.is_model for bot in self.bots):
             return ()

@@ -261,10 +261,7 @@ def _make_table_of_pairs(pairs: Sequence[DecisionPair]) -> RenderableType:
 
 
 def _run_bot(bot: Bot, lines: bytes) -> bytes:
-    """Start the bot, send it all lines at once, and return its output, also if it fails. Kills all its processes.
-
-    Exits with 2 if it can't be started.
-    """
+    """Send a new process of the bot all lines, return its output, and kill it. Exits with 2 if it can't start."""
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(

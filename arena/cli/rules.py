@@ -136,10 +136,7 @@ def _sentences(rules: coup.Ruleset, seats: list[int]) -> Iterator[RenderableType
 
 
 def find_document(rules: coup.Ruleset) -> str | None:
-    """Return the key of the document that a preset follows, such as "treason" for treason-site.
-
-    None for presets of the rulebook, and for other rulesets.
-    """
+    """Return the key of the document that a preset follows, "treason" for treason-site; None for any other ruleset."""
     document = rules.name.partition("-")[0]
     return document if _is_preset(rules) and document in _DOCUMENTS else None
 

@@ -328,10 +328,7 @@ def require_startable_bots(config: RunConfig, box: Sandbox, scratch: Path, hint:
 
 
 def _find_rejections(config: RunConfig, box: Sandbox, scratch: Path) -> list[RejectedBot]:
-    """Test-start the bots; return those that can't play. Raises SandboxError or OSError if this machine fails.
-
-    Exits with 1 if its disk is full.
-    """
+    """Test-start the bots; return those that can't play. Exits with 1 for a full disk. Raises like `preflight_all`."""
     try:
         return preflight_all(config, box, scratch, _note_mute_bot)
     except SandboxError as problem:
@@ -595,10 +592,7 @@ def play_with_progress(run: Run, pool: Generator[PoolEvent, None, None]) -> None
 
 
 def _print_report(run: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print a run's results in the wanted format, then the skipped bots.
-
-    problem: why the run ended early, None if it didn't.
-    """
+    """Print a run's results as requested, then the skipped bots. problem: why the run ended early, None if not."""
     has_models = any(bot.is_model for bot in run.config.bots)
     models = run_models.import_models().report_calls(folder.path) if has_models else []
     standings = run.progress.standings()

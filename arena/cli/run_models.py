@@ -18,10 +18,7 @@ CALLS_A_GAME = 30  # of a model, which has 10 to 40 decisions with a choice
 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use; without models do nothing.
-
-    Raises BotError and exits like `check_models`.
-    """
+    """Check the models of a run and print what they will use; without models do nothing. Raises like `check_models`."""
     budget = check_models(config, budget_file)
     if budget is None:
         return

@@ -173,10 +173,7 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
 
 
 def _upload(server: LadderClient, file: IO[bytes], size: int, file_name: str, name: str | None) -> dict[str, Any]:
-    """Send a file of `size` bytes as a form with the bot's name, and return the server's report.
-
-    Raises ServerRefusedError or ServerUnreachableError if the server doesn't take it.
-    """
+    """Send a file of `size` bytes as a form with the bot's name; return the server's report. Raises like `ask`."""
     boundary = secrets.token_hex(16)
     head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
     head += _form_part(boundary, f'name="files"; filename="{file_name}"\r\n\r\n')

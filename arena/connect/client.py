@@ -266,10 +266,7 @@ class _ConnectedProgram:
         self._is_idle = False  # whether the server closed the last socket with _IDLE
 
     async def run(self) -> None:
-        """Keep a socket open, reconnecting whenever it is lost, until the table closes.
-
-        Raises ConnectError like `connect_program`.
-        """
+        """Keep a socket open, again when it was lost, until the table closes. Raises like `connect_program`."""
         while True:
             try:
                 problem = await self._relay_until_lost()

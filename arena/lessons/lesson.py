@@ -181,10 +181,7 @@ class Course:
         return seat in self._asked_seats() and word in self._list_words(seat) and not has_passed
 
     def apply(self, words: Sequence[str], draws: Sequence[str] = ()) -> None:
-        """Let the asked seats make these moves, and show the learner the step. draws: the next cards of a stacked deck.
-
-        Raises ValueError for an illegal move.
-        """
+        """Let the asked seats make these moves; `draws`: the next cards. Raises ValueError for an illegal move."""
         if isinstance(self.chance, _StackedDeck):
             self.chance.top = draws
         moves = [coup.parse_move(word) for word in words]

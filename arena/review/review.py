@@ -222,10 +222,7 @@ def _is_costly(evaluation: MoveEvaluation) -> bool:
 
 
 def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge | None = None) -> list[MoveEvaluation]:
-    """Return the evaluated decisions of a bot's games; the alternatives are the judge's choices if there is one.
-
-    Raises JudgeError, RecordError and UnknownRulesError like `review_bot`.
-    """
+    """Return the evaluated decisions of a bot's games; a judge chooses the alternatives. Raises like `review_bot`."""
     if not games:
         return []
     lines = list(sent_lines(record, record.header.bots.index(bot)))
@@ -386,10 +383,7 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
 
 
 def _make_decision_pair(record: Record, sent: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
-    """Return the recorded and the new choice of one request in words.
-
-    choice: an index into its legal moves, None for a fault.
-    """
+    """Return the recorded and the new choice of a request in words. choice: an index of its moves, None for a fault."""
     seating = next(game.seating for game in record.games if game.game == sent.game)
     names = [record.header.bots[bot] for bot in seating]
     texts = [describe_move(move, names) for move in request["legal"]]
