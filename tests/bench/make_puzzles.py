@@ -58,8 +58,6 @@ class PipeBot:
 
     def reply(self, message: Mapping[str, Any]) -> Any:
         """Send a message; return the reply, None if it needs none."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline()) if message["type"] in ("hello", "request") else None

@@ -46,8 +46,6 @@ def restraints(search: exploit.Search, games: int) -> Iterator[str]:
 def section(name: str, report: exploit.ExploitReport, never: Sequence[str]) -> str:
     """Return the section of a bot in docs/explanation/sample-bots.md."""
     won, honest = report.win_rate, report.honest_win_rate
-    assert won is not None
-    assert honest is not None
     low, high = (0.0, 1.0) if won.low is None or won.high is None else (won.low, won.high)
     habits = []
     for habit in report.habits:

@@ -46,8 +46,6 @@ class Program:
         self._process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def reply(self, message: dict[str, Any]) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         if message["type"] == "match_over":
             self._process.communicate()
             return None

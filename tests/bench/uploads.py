@@ -76,7 +76,6 @@ def slowest_answer_s(uploads: int = UPLOADS, reads: int = READS, rush_s: float =
         command = [sys.executable, "-m", "arena.cli", "ladder", "serve", str(ladder.path), "--port", "0"]
         server = subprocess.Popen([*command, "--jobs", str(CORES)], stderr=subprocess.PIPE, text=True)
         try:
-            assert server.stderr is not None
             found = re.search(r"http://\S+", server.stderr.readline())
             assert found, server.stderr.read()
             client = httpx2.Client(base_url=found[0], timeout=60, limits=httpx2.Limits(max_keepalive_connections=0))

@@ -8,6 +8,7 @@ import pytest
 
 from ladder.bots import submit_bot
 from ladder.ladder import Ladder, open_ladder
+from tests.ladder.classes import configure
 from tests.ladder.ladders import pass_all
 from tests.ladder.term import Term, begin_ladder, write
 from tests.shared_setup import made_once
@@ -117,8 +118,7 @@ def alike_ladder(factory: pytest.TempPathFactory, path: Path) -> Term:
 
 def _make(path: Path) -> None:
     made = begin_ladder(path, ("ada", "bob", "eve", "kim"))
-    toml = made.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 5"))
+    configure(made, max_bots_per_user=5)
     with closing(open_ladder(made.path)) as ladder:
         submit_files(ladder, path / "weigher", "ada", {"bot.py": BOT, "data.json": "{}"})
         submit_files(ladder, path / "mine", "bob", {"bot.py": disguise_bot()})

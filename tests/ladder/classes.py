@@ -1,6 +1,8 @@
 """Fixtures for the ladder of a class: owners, reference bots, and versions that are accepted without a check."""
 
 import itertools
+import json
+import re
 import shutil
 from contextlib import closing
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from tests.cli_workspace import QUICK_BOT
 from tests.ladder.ladders import WORDS
 from tests.ladder.pool import workers
 from tests.ladder.small_ladder import small_ladder
+from tests.ladder.term import Term
 
 NUMBERS = itertools.count()
 
@@ -78,6 +81,22 @@ def serve(ladder: Ladder, matches: int | None = None) -> None:
 def add_settings(ladder: Ladder, text: str) -> None:
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text() + text)
+
+
+def configure(ladder: Ladder | Term, **values: object) -> None:
+    """Change values of a ladder's settings, each by its name in the template."""
+    path = ladder.path / "ladder.toml"
+    text = path.read_text("utf-8")
+    for name, value in values.items():
+        text, found = re.subn(rf"(?m)^(# )?{name} = [^#\n]*", lambda _: f"{name} = {json.dumps(value)} ", text)  # noqa: B023
+        assert found == 1, name
+    path.write_text(text, "utf-8")
+
+
+def replace_setting(ladder: Ladder, old: str, new: str) -> None:
+    path = ladder.path / "ladder.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
 
 
 def deadline(name: str, at: float, grace_minutes: int = 0) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, event
 
 from tests.ladder.store.databases import ladder as make_database
 from tests.ladder.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
+from tests.postgres import Postgres, postgres
 from tests.shared_setup import made_once
 
 intake_process = importlib.import_module("arena.bots.submission_conversion")  # patched below
@@ -99,8 +100,25 @@ def own(tmp_path: Path, term: Term) -> Term:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+def url(request: pytest.FixtureRequest) -> str | None:
+    """Give the URL of a new database in PostgreSQL, or None for SQLite in the ladder's folder."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def database_url(url: str | None, tmp_path: Path) -> str:
+    return url or f"sqlite:///{tmp_path}/ladder.db"
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[Connection]:
     """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
-    with closing(make_database(url)) as database, database.engine.connect() as made, made.begin():
+    with closing(make_database(database_url)) as database, database.engine.connect() as made, made.begin():
         yield made
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """Give a PostgreSQL server that the test may stop."""
+    with postgres() as server:
+        yield server

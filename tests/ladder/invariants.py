@@ -32,7 +32,6 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
         return
     updater = StandingsUpdater(ladder)
     updater.update()
-    assert updater.standings is not None
     if board is None:
         assert updater.standings.games == 0
         return

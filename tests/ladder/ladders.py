@@ -88,14 +88,11 @@ class Waiting:
     def found(self, ladder: Ladder) -> BotPage:
         """Return the result of its check as its owner sees it."""
         with ladder.reading(Viewer("ada")) as context:
-            found = view_bot(context, "ada")
-        assert found is not None
-        return found
+            return view_bot(context, "ada")
 
     def steps(self, ladder: Ladder) -> list[tuple[int, str, str]]:
         """Return number, name and level of its check's steps so far."""
         check = self.found(ladder).checks
-        assert check is not None
         return [(step.number, step.check, step.severity.value) for step in check.steps]
 
     def state(self, ladder: Ladder) -> str:

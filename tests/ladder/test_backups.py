@@ -24,11 +24,6 @@ from tests.ladder.ladders import has_more
 from tests.ladder.small_ladder import play, rows, small_ladder
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
-
-
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three bots, with six matches played and one to play."""
@@ -40,7 +35,6 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
 def shares(ladder: Ladder) -> list[Any]:
     updater = StandingsUpdater(ladder)
     updater.update()
-    assert updater.standings is not None
     return [(row.bot, row.rating.value, row.games, row.rank_range) for row in updater.standings.items]
 
 

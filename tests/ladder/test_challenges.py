@@ -6,6 +6,7 @@ from dataclasses import replace
 from ladder.ladder import open_ladder
 from ladder.standings.computation import Standings
 from ladder.store import find_latest_snapshot, save_snapshot
+from tests.ladder.classes import configure
 from tests.ladder.term import LATE, Term, hand_in, write
 
 
@@ -51,8 +52,7 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
     assert "queued 8 of 10 challenges allowed today.\nQueue 2 or fewer, or wait until tomorrow" in refused
-    toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_challenges_per_day = 10", "max_challenges_per_day = 5"))
+    configure(own, max_challenges_per_day=5)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", code=2).err
     assert "queued 8 of 5 challenges allowed today.\nWait until tomorrow" in refused
     assert "has no match" in own.arena("void", 10**20, "--reason", "x", code=2).err

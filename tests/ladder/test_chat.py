@@ -17,21 +17,15 @@ from ladder.tables import OpenTableRequest, join_table, open_session
 from ladder.users import merge_users, set_suspended
 from tests.cases import each
 from tests.cli_workspace import Place
+from tests.ladder.classes import configure
 from tests.ladder.ladders import ladder_in
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def ladder(place: Place, request: pytest.FixtureRequest) -> Iterator[Ladder]:
-    url = str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+@pytest.fixture
+def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     with closing(open_ladder(ladder_in(place, url, fit=True))) as made:
-        allow(made, "always", guests=True)
+        configure(made, chat="always", allow_guests=True)
         yield made
-
-
-def allow(ladder: Ladder, mode: str, guests: bool = False) -> None:
-    file = ladder.path / "ladder.toml"
-    text = file.read_text().replace('chat = "off"', f'chat = "{mode}"').replace('chat = "always"', f'chat = "{mode}"')
-    file.write_text(text.replace("allow_guests = false", "allow_guests = true") if guests else text)
 
 
 def table(ladder: Ladder, chat: ChatMode = ChatMode.ALWAYS) -> int:
@@ -86,14 +80,14 @@ def test_the_ladder_and_the_opener_turn_the_chat_on(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="the chat is off"):
         write(ladder, quiet, "ada", "hello")
     talks = table(ladder)
-    allow(ladder, "off")
+    configure(ladder, chat="off")
     for attempt in (lambda: write(ladder, talks, "ada", "hello"), lambda: write_lobby_line(ladder, "ada", "hello")):
         with pytest.raises(LadderError, match="the chat is off"):
             attempt()
 
 
 def test_an_opener_gets_at_most_what_the_ladder_allows(ladder: Ladder) -> None:
-    allow(ladder, "between")
+    configure(ladder, chat="between")
     assert open_session(
         ladder, OpenTableRequest(has_own_seat=True, bots=("one",), chat=ChatMode.ALWAYS), "ada"
     ).session.chat == ("between")

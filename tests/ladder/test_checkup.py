@@ -21,11 +21,6 @@ from tests.ladder.small_ladder import play, small_ladder
 DAY = 86_400.0
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
-
-
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three bots and six matches, with its standings."""

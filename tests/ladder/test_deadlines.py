@@ -19,7 +19,7 @@ from ladder.store import all_bots, deactivate_bot, finish_check, unchecked_versi
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team
 from ladder.users import join_teams, set_suspended
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import NUMBERS, Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.classes import NUMBERS, Clock, add_settings, configure, deadline, hand_in, make_ladder
 from tests.ladder.grading.test_lateness import DAY, DUE, HOUR, PLAYS, add_lateness, grade_of
 from tests.ladder.ladders import WORDS
 from tests.ladder.term import Term
@@ -109,8 +109,7 @@ def joins(hours: float) -> Step:
     """Let ada join the team of bob, whose bot uses up the quota."""
 
     def step(ladder: Ladder) -> None:
-        toml = ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+        configure(ladder, max_team_members=2)
         hand_in(ladder, "bob", "b", at=DUE + 30 * DAY)
         at(hours, ladder)
         form_team(ladder, "bob", "Red")
@@ -238,8 +237,7 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
         assert deadlines_of_bot(ladder, context, "a") == ()
     with ladder.reading(Viewer("bob")) as context:
         assert [due.counting for due in get_remaining_quota(ladder, context).deadlines] == [()]
-    path = ladder.path / "ladder.toml"
-    path.write_text(path.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    configure(ladder, max_bots_per_user=2)
     hand_in(ladder, "ada", "other", at=DUE + HOUR)
     with ladder.reading(STAFF_VIEWER) as context:
         assert [due.counting for due in deadlines_of_bot(ladder, context, "other")] == [()], (

@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,13 +13,7 @@ from ladder.health import HealthMonitor, LadderMetrics
 from ladder.store import register_runner
 from tests.cases import each
 from tests.ladder.small_ladder import play, small_ladder
-from tests.postgres import Postgres, postgres, postgres_problem
-
-
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    with postgres() as server:
-        yield server
+from tests.postgres import Postgres, postgres_problem
 
 
 @pytest.mark.clock

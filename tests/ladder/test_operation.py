@@ -24,11 +24,6 @@ LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} 
 DAY = 86_400.0
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str | None:
-    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
-
-
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     with closing(small_ladder(place.folder / "spring", url)) as made:
@@ -46,7 +41,6 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     """A typo in the settings doesn't end it. Its workers compute with one core: numpy would take all from matches."""
     port, settings = free_port(), place.folder / "spring" / "ladder.toml"
     runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
-    assert runner.stderr is not None
     assert "running spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
     place.wait(
@@ -85,7 +79,6 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
     )
     runner.send_signal(signal.SIGTERM)
     stderr = runner.stderr
-    assert stderr is not None
     while "stopping after" not in (line := stderr.readline()):
         assert line, "it ended without a word"
     runner.send_signal(signal.SIGTERM)
@@ -99,7 +92,6 @@ def test_a_runner_that_hears_of_its_servers_death_several_times_stops_gracefully
     place.wait(
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
     )
-    assert runner.stderr is not None
     runner.send_signal(signal.SIGUSR1)  # by which `serve` lets it end with the server
     while "stopping after" not in (line := runner.stderr.readline()):
         assert line, "it ended without a word"
@@ -138,7 +130,6 @@ def test_every_process_ends_when_another_version_upgraded_the_database(ladder: L
         return len(beating) == 2
 
     place.wait(are_ready, process=started[0])
-    assert started[2].stderr is not None
     assert "the ladder spring" in started[2].stderr.readline()
     ladder.database.write(
         lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -178,7 +169,6 @@ def test_retention_removes_records_and_logs_and_keeps_results(ladder: Ladder) ->
 def list_standings(ladder: Ladder) -> list[object]:
     updater = StandingsUpdater(ladder)
     updater.update()
-    assert updater.standings is not None
     return [(row.bot, row.rating.value, row.games, row.rank_range) for row in updater.standings.items]
 
 

@@ -203,8 +203,6 @@ def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
     """A row of the table is a relation: the same user sees less of another's bot."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as context:
         own, other = view_bot(context, "late"), view_bot(context, "broken")
-    assert own is not None
-    assert other is not None
     assert own.fault_reports
     assert own.checks is not None
     assert (other.fault_reports, other.checks, other.versions[0].reason) == (None, None, None)
@@ -236,7 +234,6 @@ def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
 def played(context: ViewContext) -> int:
     """Return how many matches of a bot the viewer sees."""
     bot = view_bot(context, "late")
-    assert bot is not None
     return bot.versions[0].all_matches.matches
 
 
@@ -261,8 +258,6 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
             output = [repr([view(each) for view in (list_events, list_users)]) for each in (context, owners)]
             grade = [each.viewer.can("grades:read", "ada") for each in (context, owners)]
             kept = [len(list_credentials(each, "ada").items) for each in (context, owners)]
-    assert mates is not None
-    assert owned is not None
     assert {act.action for act in owned.audit_log or ()} - {act.action for act in mates.audit_log or ()} == {
         "suspend",
         "unsuspend",

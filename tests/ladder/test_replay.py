@@ -23,7 +23,6 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     """Return all played matches of the bot late, as a viewer gets them, and their records."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
         found = view_bot(context, "late", max_matches=100)
-        assert found is not None
         assert found.recent_matches
         return [
             (view_match_replay(context, line.id), find_record_text(context, line.id)) for line in found.recent_matches
@@ -55,7 +54,6 @@ def test_a_replay_has_the_knowledge_of_its_viewer(term: Term) -> None:
 def test_a_replay_for_staff_has_all_cards_and_all_standard_error(term: Term) -> None:
     wrote = 0
     for found, text in replays(term, STAFF_VIEWER):
-        assert text is not None
         record = read_record(text)
         assert "viewers" not in found.replay
         assert [{**game, "stderr": []} for game in found.replay["games"]] == make_replay_object(record)["games"]
@@ -90,7 +88,6 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
                 gone: "not kept",
             }.items():
                 found = view_match_replay(context, match)
-                assert found is not None
                 assert (found.unavailable_reason, found.replay, found.summary.id) == (why, None, match)
                 assert (found.revision is None) is (why == "unended")
                 assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")

@@ -31,9 +31,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 def page_of(ladder: Ladder, ids: set[int]) -> BotPage:
     """Return the public page of the bot of one of these versions."""
     with ladder.reading(PUBLIC_VIEWER) as context:
-        page = view_bot(context, get_version_by_id(context.connection, min(ids)).name)
-    assert page is not None
-    return page
+        return view_bot(context, get_version_by_id(context.connection, min(ids)).name)
 
 
 def play_rounds(

@@ -26,10 +26,9 @@ T = TypeVar("T")
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
+@pytest.fixture
+def ladder(url: str | None, tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder of two references that wait for their check, and two owners."""
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     with closing(create_ladder(tmp_path / "spring", PLAY, url)) as made:
         for name in ("one", "two"):
             path = tmp_path / f"{name}.py"
@@ -75,7 +74,6 @@ def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Pa
 def steps_of(ladder: Ladder, bot: str) -> list[str]:
     with ladder.database.read() as connection:
         found = find_bot(connection, bot)
-        assert found is not None
         return get_check_steps(connection, versions_of(connection, found.id)[-1].id)
 
 
@@ -89,8 +87,6 @@ def test_an_updated_fold_equals_a_new_one(playing: Ladder) -> None:
         assert rebuild_standings(playing).same
     new = StandingsUpdater(playing)
     new.update()
-    assert updater.standings is not None
-    assert new.standings is not None
     for one, other in zip(updater.standings.items, new.standings.items, strict=True):
         assert one.rating.value == pytest.approx(other.rating.value, abs=1e-9)
         assert (one.version, one.games, one.matches) == (other.version, other.games, other.matches)

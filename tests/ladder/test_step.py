@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select, update
@@ -28,11 +27,9 @@ STEP = CheckStep(
 check_steps = METADATA.tables["check_steps"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    postgres = request.param == "postgresql"
-    url = str(request.getfixturevalue("postgres_url")) if postgres else f"sqlite:///{tmp_path}/ladder.db"
-    with closing(ladder(url, bots="a")) as database:
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    with closing(ladder(database_url, bots="a")) as database:
         yield database
 
 

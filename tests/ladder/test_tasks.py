@@ -65,7 +65,6 @@ def test_a_capacity_of_one_alternates_between_checks_and_matches(ladder: Ladder)
     kinds = ""
     for _ in range(4):
         task = queue.take()
-        assert task is not None
         kinds += "e" if task.is_check else "m"
         queue.completed(task)
         queue.mark_saved(task)
@@ -113,7 +112,6 @@ def test_a_challenge_is_the_next_match(ladder: Ladder) -> None:
     assert take_kinds(queue, 1) == "e"
     challenge = ladder.database.write(act)
     task = queue.take()
-    assert task is not None
     assert (task.is_check, task.id) == (False, challenge)
 
 
@@ -170,7 +168,6 @@ def test_a_reference_qualifies_against_the_others(ladder: Ladder, tmp_path: Path
     (tmp_path / "one.py").write_text(f"{BOT}# better\n")
     assert submit_reference(ladder, str(tmp_path / "one.py")).version_ref == "one@2"
     task = queue_of(ladder, 2).take()
-    assert task is not None
     assert isinstance(task.work, VersionCheckJob)
     assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
 

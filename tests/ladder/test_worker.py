@@ -148,8 +148,6 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         submitted = write_bot(tmp_path / str(number), files)
         found = checked(job_of(submitted, choice))
         assert failures(found) == []
-        assert found.bot is not None
-        assert found.played is not None
         assert found.steps[-1].check == "qualifying match"
         names = {name for result in found.played.results for name in result.seats}
         assert names == {found.bot.name, "honest@1", "turtle@1"}
@@ -166,7 +164,6 @@ def test_seats_without_a_reference_are_filled_by_references_or_the_version_itsel
     submitted = write_bot(tmp_path, {"good.py": ANY})
     for references, others in ((("honest",), ["honest@1", "honest@1 (2)"]), ((), ["good@3 (1)", "good@3 (2)"])):
         played = checked(job_of(submitted, references=references)).played
-        assert played is not None
         assert sorted(played.results[0].seats) == sorted(["good@3", *others])
 
 
@@ -411,7 +408,6 @@ def test_the_faults_of_a_check_are_the_versions_own(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(TWO_FACED.format(seed="", when="> 2"))
     found = checked(job_of(write_bot(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
-    assert found.played is not None
     assert any(result.faults for result in found.played.results)
     assert found.steps[-1].severity is Severity.OK
     assert found.steps[-1].message.endswith("without a fault")

@@ -46,9 +46,6 @@ def require_equal_fits(one: Sequence[Strength], other: Sequence[Strength], withi
 
 
 def interval_width(estimate: Estimate | None) -> float:
-    assert estimate is not None
-    assert estimate.low is not None
-    assert estimate.high is not None
     return estimate.high - estimate.low
 
 

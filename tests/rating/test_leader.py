@@ -14,16 +14,10 @@ def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:
     found = fit_random(no_effects(6), make_spread(6), 200, 1)
     one, two = found.strengths[0].win_rate_adjusted, found.strengths[1].win_rate_adjusted
     ahead, behind = estimate_lead(found, 0, 1), estimate_lead(found, 1, 0)
-    assert one is not None
-    assert two is not None
-    assert ahead is not None
-    assert behind is not None
     assert ahead.value == pytest.approx(one.value - two.value)
     assert (behind.value, behind.low) == (pytest.approx(-ahead.value), pytest.approx(-(ahead.high or 0.0)))
     equals = fit_random(no_effects(4), np.zeros(4), 400, 2)
     both = estimate_lead(equals, 0, 1)
-    assert both is not None
-    assert both.low is not None
     own = [
         each.win_rate_adjusted.value - (each.win_rate_adjusted.low or 0.0)
         for each in equals.strengths[:2]
@@ -36,7 +30,6 @@ def test_there_is_no_lead_over_an_unknown_bot() -> None:
     field = RatedField(7, active=tuple(range(7)))
     assert estimate_lead(fit_random(no_effects(6), make_spread(6), 200, 1, field=field), 0, 6) is None
     few = estimate_lead(fit_random(no_effects(6), make_spread(6), 4, 1), 0, 1)
-    assert few is not None
     assert few.low is few.high is None
 
 
@@ -52,9 +45,6 @@ def test_the_interval_of_a_lead_contains_the_truth() -> None:
         found = fit_random(no_effects(8), strengths, 40, seed)
         for one, two in ((0, 1), (2, 3), (4, 5), (6, 7)):
             ahead = estimate_lead(found, one, two)
-            assert ahead is not None
-            assert ahead.low is not None
-            assert ahead.high is not None
             held += bool(ahead.low <= truth[one] - truth[two] <= ahead.high)
             total += 1
     assert 0.91 <= held / total <= 0.99

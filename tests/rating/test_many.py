@@ -69,7 +69,6 @@ def dense_covariance(
 
 def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
     posterior = fit.posterior
-    assert posterior is not None
     bots = len(posterior.strengths)
     left = fit.matches.per_bot(posterior.scores, bots) - posterior.prior.pull(posterior.strengths)
     inverse, _ = dense_covariance(posterior, fit.matches, np.ones(bots), np.ones(bots) / bots)
@@ -83,8 +82,6 @@ def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
 
 def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
     posterior, win_rates = fit.posterior, fit.win_rates
-    assert posterior is not None
-    assert win_rates.slopes is not None
     bots = len(posterior.strengths)
     draw = np.random.default_rng(4)
     dispersions, weights = draw.uniform(1.0, 1.5, bots), draw.uniform(0.5, 1.5, bots)
@@ -105,7 +102,6 @@ def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
         assert made.variances == pytest.approx(np.diag(among), rel=1e-9)
         assert made.covariances(3) == pytest.approx(among[3], rel=1e-9, abs=1e-12)
     found = estimate_lead(fit, int(win_rates.bots[0]), int(win_rates.bots[3]))
-    assert found is not None
     assert found.low is not None
     known = len(win_rates.bots) == len(fit.field.playing())
     assert assess_leader(fit).leader == (win_rates.bots[np.argmax(win_rates.values)] if known else None)
@@ -121,8 +117,6 @@ def test_an_updated_fit_equals_a_new_one() -> None:
     for one_of, other_of in zip(rate(matches, field, first.start).strengths, again.strengths, strict=True):
         assert one_of.rank_range == other_of.rank_range
         for one, other in ((one_of.rating, other_of.rating), (one_of.win_rate_adjusted, other_of.win_rate_adjusted)):
-            assert one is not None
-            assert other is not None
             assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)
 
 

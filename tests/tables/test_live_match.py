@@ -446,7 +446,6 @@ def frames(record: referee.Record, spec: referee.MatchSpec, viewer: int | None) 
         message = update.views[viewer]
         sight.receive(message)
         seen = sight.make_game_view()
-        assert seen is not None
         shown.append(json.dumps([message, asdict(seen)]))
     return shown
 

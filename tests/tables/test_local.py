@@ -31,7 +31,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
             stderr=-1,
         )
         running.append(command)
-        assert command.stderr is not None
         for line in command.stderr:
             found = re.search(r"http://\S+?(?=;)", line)
             if found:
@@ -90,8 +89,6 @@ def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
     page.get_by_role("heading", name="What you could do better").wait_for()
     own = page.locator(".seat", has_text="you").bounding_box()
     bars = page.locator(".controls").bounding_box()
-    assert own is not None
-    assert bars is not None
     assert own["y"] + own["height"] <= bars["y"]
     page.set_viewport_size({"width": 390, "height": 844})
     page.go_back()

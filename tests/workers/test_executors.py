@@ -385,7 +385,6 @@ def test_workers_end_with_an_owner_that_is_killed() -> None:
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     with subprocess.Popen([sys.executable, "-c", OWNER], env=environment, stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
         owner.stdout.readline()
         pids = [int(word) for word in owner.stdout.readline().split()]
         assert len(pids) == 2

@@ -44,7 +44,6 @@ class Bot:
 
     def send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message) + "\n"
-        assert self.process.stdin is not None
         self.process.stdin.write(line)
         self.process.stdin.flush()
         self.sent += len(line)
@@ -55,7 +54,6 @@ class Bot:
         return reply
 
     def close(self) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 

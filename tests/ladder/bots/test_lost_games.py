@@ -118,7 +118,6 @@ def test_matches_and_checks_come_before_reviews(ladder: Ladder, record: Record, 
 def test_the_owner_sees_the_most_costly_decisions_once(ladder: Ladder, record: Record) -> None:
     [id] = save_matches(ladder, record, 1)
     task = take(queue_of(ladder))
-    assert task is not None
     assert isinstance(task.work, ReviewJob)
     version, found = task.work.version, run_task(task)
     assert isinstance(found, list)
@@ -135,7 +134,6 @@ def test_the_owner_sees_the_most_costly_decisions_once(ladder: Ladder, record: R
     ):
         with ladder.reading(viewer) as context:
             page = view_bot(context, "ada")
-            assert page is not None
             shown[name] = page.costly_decisions
     assert shown == {"ada": tuple(found), "bob": None, "staff": tuple(found), "public": None}
 

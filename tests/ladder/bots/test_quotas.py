@@ -11,7 +11,7 @@ from ladder.challenges import queue_challenges
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, hand_in, make_ladder
+from tests.ladder.classes import Clock, configure, hand_in, make_ladder
 
 MIDNIGHT = 86_400.0 * 20_000
 
@@ -19,12 +19,7 @@ MIDNIGHT = 86_400.0 * 20_000
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     with closing(make_ladder(tmp_path / "spring")) as made:
-        toml = made.path / "ladder.toml"
-        text = toml.read_text()
-        for name in ("max_submissions_per_day", "max_challenges_per_day"):
-            [line] = [line for line in text.splitlines() if line.startswith(name)]
-            text = text.replace(line, f"{name} = 2")
-        toml.write_text(text)
+        configure(made, max_submissions_per_day=2, max_challenges_per_day=2)
         hand_in(made, "ada", "ada", at=MIDNIGHT - 200_000)
         hand_in(made, "bob", "bob", at=MIDNIGHT - 200_000)
         yield made

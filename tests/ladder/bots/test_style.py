@@ -33,7 +33,6 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 def style(ladder: Ladder, name: str, viewer: Viewer) -> BotStyle | None:
     with ladder.reading(viewer) as context:
         bot = view_bot(context, name)
-    assert bot is not None
     return bot.play_style
 
 
@@ -50,8 +49,6 @@ def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
     shares = []
     for name, profile in profiles.items():
         found = style(ladder, name, STAFF_VIEWER)
-        assert found is not None
-        assert found.hidden is not None
         assert found.matches == profile.matches
         for number in (*found.public, *found.hidden):
             if number.name == "turns":
@@ -62,12 +59,9 @@ def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
         turns = next(number for number in found.public if number.name == "turns")
         assert turns.total == profile.games
         shares.append(next(number.count / number.total for number in found.hidden if number.name == "bluffs all"))
-    assert board.play_style is not None
-    assert board.play_style.hidden is not None
     assert board.play_style.bots == len(profiles) == 4
     assert board.play_style.hidden["bluffs all"] == pytest.approx(fmean(shares))
     before = style(ladder, "adabot", STAFF_VIEWER)
-    assert before is not None
     with ladder.reading(STAFF_VIEWER) as context:
         mine = [line.id for line in list_matches(context, kind="rated", limit=99).items
                 if any(seat.version_ref == "adabot@1" for seat in line.players)]  # fmt: skip
@@ -87,7 +81,6 @@ def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder:
         (STAFF_VIEWER, True, True),
     ):
         found = style(ladder, "adabot", viewer)
-        assert found is not None
         names = {number.name for number in found.public}
         assert {"turns", "visible_at_table challenged", "actions tax"} <= names
         assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "challenged", "visible_at_table"}
@@ -97,6 +90,5 @@ def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder:
             assert (number.field_mean is not None) is mean
         with ladder.reading(viewer) as context:
             table = view_standings(context)
-        assert table.play_style is not None
         assert table.play_style.public
         assert (table.play_style.hidden is not None) is mean

@@ -22,7 +22,7 @@ from ladder.settings import LadderError
 from ladder.users import join_teams
 from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, replace_setting
 from tests.ladder.term import Term
 
 NOW, EARLIER = 1e6, 9e5
@@ -96,8 +96,7 @@ def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path
 def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder: Ladder, tmp_path: Path) -> None:
     """Also of a teammate's; the names in the files count for a first bot, and if there are several."""
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "x")
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    configure(ladder, max_bots_per_user=2)
     path = tmp_path / "=mine.py"  # a bot can't be called so
     path.write_text(PY)
     assert submit_bot(ladder, path, "ada", name="Quiet-Fox").version_ref == "Quiet-Fox@1"
@@ -151,8 +150,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     assert all(one.duplicate for one in submit_folder(ladder, top, EARLIER, "prof").accepted.values())
     (top / "ada" / "bot.py").write_text(f"{PY}2")
     assert submit_folder(ladder, top, NOW, "prof").accepted["ada"].version_ref == f"{names['ada']}@2"
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    configure(ladder, max_bots_per_user=2)
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
     submit_bot(ladder, path, "ada", name="more")
@@ -217,8 +215,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
     time.tzset()
     try:
         ladder.clock = Clock(MORNING * 2)
-        path = ladder.path / "ladder.toml"
-        path.write_text(path.read_text().replace(deadline("first", NOW - 10), ""))
+        replace_setting(ladder, deadline("first", NOW - 10), "")
         for number, zone in zip(("one", "two"), zones, strict=False):
             add_settings(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
         at = MORNING - 3600 * hours
@@ -260,8 +257,7 @@ def printed_by(ladder: Ladder) -> list[str]:
 
 
 def test_submissions_by_staff_do_not_count_against_quotas(ladder: Ladder) -> None:
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_submissions_per_day = 10", "max_submissions_per_day = 1"))
+    configure(ladder, max_submissions_per_day=1)
     for code in range(3):
         assert sent(ladder, code, EARLIER + code)[0] == code + 1
     assert sent(ladder, 8)[0] == 4
@@ -312,7 +308,6 @@ def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) 
     for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
         with ladder.reading(viewer) as context:
             found = view_bot(context, "ada")
-        assert found is not None
         output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
     assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}
 

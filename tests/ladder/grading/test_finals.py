@@ -24,7 +24,7 @@ from ladder.runner_events import ClockBehind
 from ladder.settings import LadderError
 from ladder.users import join_teams, set_suspended
 from tests.cli_workspace import BOT, Place
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, serve
 from tests.ladder.invariants import problems
 from tests.ladder.pool import workers
 
@@ -77,9 +77,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 
 
 def stored(ladder: Ladder, name: str) -> store.Final:
-    final = ladder.database.read_with_retry(lambda connection: store.find_final(connection, name))
-    assert final is not None
-    return final
+    return ladder.database.read_with_retry(lambda connection: store.find_final(connection, name))
 
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
@@ -107,7 +105,6 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     state = grading.get_final_state(ladder, "last")
     assert state.key == final.key.hex()
     assert (state.played, state.pending, state.abandoned) == (state.matches, 0, ())
-    assert state.standings is not None
     assert state.standings.matches == state.matches
     assert grading.get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
     grading.reveal_final_results(ladder, "last", "other")
@@ -123,7 +120,6 @@ def test_a_final_without_versions_is_refused(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="no version counts"):
         grading.create_final(ladder, "last", None, games=4, actor="teacher")
     problem = grading.preview_final(ladder, "", 4).problem
-    assert problem is not None
     assert problem.startswith("no version counts")
 
 
@@ -186,7 +182,6 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
     activate_version(ladder, "a", 1, actor="teacher", reason="why not")
     with ladder.database.read() as connection:
         bot = store.find_bot(connection, "b")
-    assert bot is not None
     ladder.database.write(
         lambda connection: store.deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
     )
@@ -204,8 +199,7 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
 
 def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
     """A final without some of its matches would be worthless."""
-    settings = ladder.path / "ladder.toml"
-    settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
+    configure(ladder, matches=1)
     sign = grading.get_commitment_file(ladder, "last")  # published when the final is held
     hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
     for event in LadderRunner(ladder, workers(), matches=2).events():
@@ -226,7 +220,6 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
         runner = store.register_runner(connection, 1, 0.0)
         for hour in itertools.count(1):
             match = store.claim_match(connection, runner, [], 3600.0 * hour, (store.FINAL,))
-            assert match is not None
             if store.record_failed_attempt(connection, match.id, runner, "no space", timestamp=3600.0 * hour):
                 break
         store.end_runner(connection, runner)
@@ -372,13 +365,11 @@ def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_
     if state.standings is not None:
         serve(ladder)
         later = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
-        assert later.standings is not None
         assert later.standings.matches > state.standings.matches, "the results of earlier matches are cached"
 
 
 def test_reference_bots_have_no_rank(held: Ladder) -> None:
     state = grading.get_final_state(held, "last")
-    assert state.standings is not None
     rows = state.standings.items
     assert [row.is_reference for row in rows] == [False, False, True, True]
     # By chance one of the two can be clearly better. A reference never takes a place from them.

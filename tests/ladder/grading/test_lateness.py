@@ -18,7 +18,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
 from ladder.users import erase_user, import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, replace_setting
 from tests.ladder.grading.test_grades import play
 from tests.ladder.term import Term
 
@@ -192,8 +192,7 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
 
 def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder) -> None:
     extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="teacher", reason="ill")
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace(deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15)))
+    replace_setting(ladder, deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15))
     assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
 
 

@@ -57,7 +57,6 @@ def test_run_statistics_ladder_and_grades_have_the_same_number(place: Place) -> 
             [standing] = [row for row in view_standings(context).items if row.bot == "bad"]
             found = view_bot(context, "bad")
         assert (standing.faults, standing.forfeits) == (COMMITTED, 12)
-        assert found is not None
         [version] = found.versions
         assert (version.all_matches.faults, version.rated_matches.faults) == (COMMITTED, COMMITTED)
         assert {code: (version.faults or {})[code] for code in CONSEQUENTIAL_FAULTS} == FOLLOWED

@@ -21,7 +21,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, all_releases, list_audit_entries
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, replace_setting
 from tests.ladder.grading.test_grades import BASELINES, play, store_final
 from tests.ladder.term import Term
 
@@ -43,9 +43,7 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 def changes_since(ladder: Ladder, name: str, before: str | None = None) -> grading.GradeChanges:
     with ladder.database.read() as connection:
-        changes = grading.get_published_grades(connection, name, since=before).changes
-    assert changes is not None
-    return changes
+        return grading.get_published_grades(connection, name, since=before).changes
 
 
 def change_everything(ladder: Ladder) -> None:
@@ -63,9 +61,9 @@ def change_everything(ladder: Ladder) -> None:
     users.set_suspended(ladder, "ada", True, "t", "copied")
     users.import_users(ladder, users.make_roster_entry("dan", "Dan", None, None, None), "t", "one person")
     users.import_users(ladder, users.make_roster_entry("bob", "Robert", None, None, None), "t", "one person")
-    path = ladder.path / "ladder.toml"
-    text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
-    path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
+    configure(ladder, penalty_percent_per_day=5)
+    replace_setting(ladder, "points = 40", "points = 50")
+    replace_setting(ladder, deadline("first", DUE), deadline("first", DUE + 60))
     ladder.clock = Clock(LATER + 100 * DAY_S)  # after the extension
 
 
@@ -158,16 +156,14 @@ def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
 
 
 def test_while_late_days_run_only_users_without_a_version_may_still_submit(ladder: Ladder) -> None:
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
+    configure(ladder, accept_late_days=20)
     with pytest.raises(LadderError, match=r"^1 user may still submit: cleo until"):
         grading.release_grades(ladder, "x", "teacher", None, deadline="first")
 
 
 @pytest.mark.parametrize("lock", [users.set_suspended, users.set_withdrawn])
 def test_a_teammate_who_may_not_submit_keeps_no_grade_open(ladder: Ladder, lock: Callable[..., bool]) -> None:
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
+    configure(ladder, accept_late_days=20)
     users.join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "teacher", "project", since=DUE - 1)
     lock(ladder, "cleo", True, "teacher", "left")
     made = grading.release_grades(ladder, "one", "teacher", None, deadline="first")
@@ -240,8 +236,7 @@ def test_a_regrade_is_shown_before_and_then_released_as_shown(ladder: Ladder) ->
 
 def test_games_after_the_hours_of_a_deadline_change_no_grade(ladder: Ladder) -> None:
     """Neither those of the version itself, nor those of others, nor of versions that came later."""
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace(deadline("first", DUE), deadline("first", DUE) + "measured_hours = 2\n"))
+    replace_setting(ladder, deadline("first", DUE), deadline("first", DUE) + "measured_hours = 2\n")
     play(ladder, "a@1", "one@1", [0] * 20, at=DUE + 7199)
     fixed = grading.get_grades(ladder, "t", deadline="first").grades[:2]
     assert fixed[0].games == 72
@@ -294,7 +289,6 @@ def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
     for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
         assert [grade.user.login for grade in found.grades.grades] == logins
-        assert found.changes is not None
         assert {row.user.login for row in found.changes.items} <= set(logins)
         assert (found.release.created_by, found.release.reason) == (None, "points for playing")
         with ladder.database.read() as connection:

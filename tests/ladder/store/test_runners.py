@@ -5,31 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import Connection, select
 
 from ladder import store
 from tests.ladder.store.databases import ladder, queue
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite:///{tmp_path}/ladder.db"
-
-
-@pytest.fixture
-def connection(url: str) -> Iterator[Connection]:
-    with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
-        yield made
 
 
 class Clock:

@@ -14,16 +14,9 @@ from ladder import store
 from tests.ladder.store.databases import ladder
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite:///{tmp_path}/ladder.db"
-
-
-def test_the_revisions_make_the_tables(url: str) -> None:
+def test_the_revisions_make_the_tables(database_url: str) -> None:
     """A change of a table without a revision fails here."""
-    with closing(ladder(url)) as database, database.read() as connection:
+    with closing(ladder(database_url)) as database, database.read() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, store.METADATA) == []
         assert context.get_current_revision() == store.NEWEST_REVISION
@@ -36,11 +29,11 @@ def test_the_newest_revision_is_the_head_of_alembic() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [store.NEWEST_REVISION]
 
 
-def test_a_database_holds_one_ladder(url: str) -> None:
-    with closing(store.Database(url, check=store.require_revision)) as database:
+def test_a_database_holds_one_ladder(database_url: str) -> None:
+    with closing(store.Database(database_url, check=store.require_revision)) as database:
         with pytest.raises(store.DatabaseError, match="contains no ladder; correct `database` in ladder"):
             database.read_with_retry(store.require_revision)
-        with closing(store.Database(url)) as new:
+        with closing(store.Database(database_url)) as new:
             store.create_schema(new)
         database.read_with_retry(store.require_revision)
         with pytest.raises(store.DatabaseError, match="contains a ladder already"):
@@ -54,9 +47,12 @@ def test_a_database_holds_one_ladder(url: str) -> None:
         ("9999", "a newer version .* schema 9999.*; install"),
     ],
 )
-def test_the_database_of_another_version_is_refused(url: str, revision: str, message: str) -> None:
+def test_the_database_of_another_version_is_refused(database_url: str, revision: str, message: str) -> None:
     """A process that has it open finds the revision by its heartbeat, and uses the database no more."""
-    with closing(ladder(url)) as made, closing(store.Database(url, check=store.require_revision)) as database:
+    with (
+        closing(ladder(database_url)) as made,
+        closing(store.Database(database_url, check=store.require_revision)) as database,
+    ):
         runner = database.write(lambda connection: store.register_runner(connection, 1, 0.0))
         made.write(
             lambda connection: connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))

@@ -35,7 +35,6 @@ def test_only_waiting_matches_of_the_same_kind_and_bot_are_cancelled(connection:
     mine, waits, others = store.queue_matches(connection, store.RATED, [(1, 2), (1, 3), (3, 4)], NOW)
     [asked] = store.queue_matches(connection, store.CHALLENGE, [(1, 2)], NOW)
     leased = store.claim_match(connection, store.register_runner(connection, 1, NOW), [], NOW, [store.RATED])
-    assert leased is not None
     assert leased.id == mine
     assert store.cancel_queued_matches(connection, "it rests", NOW, version=1, kinds=(store.RATED,)) == 1
     states = dict(connection.execute(select(matches.c.id, matches.c.status)).all())

@@ -95,9 +95,7 @@ class TableSetup(PreparedBots):
 
     @property
     def session(self) -> TableSession:
-        session = self.ladder.database.read_with_retry(lambda connection: find_session(connection, self.id))
-        assert session is not None
-        return session
+        return self.ladder.database.read_with_retry(lambda connection: find_session(connection, self.id))
 
     async def come(self) -> tuple[int, str]:
         """Connect as a web server does for a spectator; return how the socket is closed."""
@@ -105,7 +103,6 @@ class TableSetup(PreparedBots):
             wait_for, lambda: find_table_server(self.ladder, replace(self.session, table_server=None))
         )
         runner = find_table_server(self.ladder, replace(self.session, table_server=None))
-        assert runner is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
         hello = {
             "secret": runner.secret,

@@ -18,7 +18,7 @@ from ladder.checkup import check_ladder
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.settings import SETTINGS_FILE, LadderError
+from ladder.settings import LadderError
 from ladder.store import (
     TableSession,
     claim_session,
@@ -34,6 +34,7 @@ from ladder.store import (
 from ladder.tables.prepared_bots import PreparedBots, TableSandboxes
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
+from tests.ladder.classes import configure
 from tests.ladder.ladders import ladder_in
 
 ADA, BOB = Viewer("ada"), Viewer("bob")
@@ -51,9 +52,7 @@ def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
 
 
 def get(ladder: Ladder, id: int) -> TableSession:
-    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
-    assert session is not None
-    return session
+    return ladder.database.read_with_retry(lambda connection: find_session(connection, id))
 
 
 def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
@@ -128,7 +127,6 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     assert write(claim_session, "first") is None
     with ladder.reading(STAFF_VIEWER) as context:
         page = tables.view_table(context, id)
-        assert page is not None
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
         output = [line for line in list_events(context, 0, 1000).items if line.type == "table_changed"]
     assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
@@ -143,7 +141,6 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
             with ladder.reading(viewer) as context:
                 page = tables.view_table(context, id)
-                assert page is not None
                 version_refs.append(page.table.slots[0].bot)
         return version_refs
 
@@ -161,7 +158,6 @@ def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None
     assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
     with ladder.reading(STAFF_VIEWER) as context:
         replay = tables.view_table_replay(context, id, 0)
-        assert replay is not None
         assert replay.unavailable_reason == "not kept"
         assert [match.has_record for match in list_session_matches(context.connection, id)] == [False, True]
 
@@ -178,7 +174,6 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
     write_backup(ladder.database, ladder.path, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
         session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
-        assert session is not None
         assert session.end_reason == "the ladder was restored from a copy"
         assert tables.find_table_server(copy, session) is None
         assert record(copy, id, 0) == "1 games"
@@ -189,14 +184,12 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     code = ladder.invitation_code(id)
     with pytest.raises(LadderError, match="Sign in first"):
         tables.join_table(ladder, id, code, None, "Gus")
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
+    configure(ladder, allow_guests=True)
     for name in ("", "\x1b[31mred", "a" * 200, "../x", "PSEUDONYM OF BOB", "Pseudonym of Bob"):
         with pytest.raises(LadderError, match="another name"):
             tables.join_table(ladder, id, code, None, name)
     own = tables.join_table(ladder, id, code, None, "Gus")
     seat = tables.find_table_access(ladder, id, Viewer(), own)
-    assert seat is not None
     assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
     assert own not in str(seat.session)
@@ -210,8 +203,7 @@ def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
 
 def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
     id, _ = opened(ladder, user_seats=2)
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
+    configure(ladder, allow_guests=True)
     for name in ("bob", "no-login"):
         assert tables.join_table(ladder, id, ladder.invitation_code(id), None, name)
 
@@ -234,7 +226,6 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="has no token"):
         tables.renew_program_token(ladder, id, 3, ADA)
     old = tables.find_program_access(ladder, id, BOB, secrets[4])
-    assert old is not None
     assert old.slot == 4
     with pytest.raises(LadderError, match="didn't open"):
         tables.renew_program_token(ladder, id, 4, BOB)
@@ -251,7 +242,6 @@ def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
     def why() -> str | None:
         def look(connection: object) -> str | None:
             session = find_session(connection, id)  # type: ignore[arg-type]  # a connection
-            assert session is not None
             return tables.unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
 
         return ladder.database.read_with_retry(look)
@@ -405,8 +395,7 @@ def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder)
 def test_quick_play_goes_on_to_the_next_table_if_another_guest_is_faster(
     ladder: Ladder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = ladder.path / SETTINGS_FILE
-    settings.write_text(settings.read_text("utf-8").replace("allow_guests = false", "allow_guests = true"), "utf-8")
+    configure(ladder, allow_guests=True)
     (lost, _), (free, _) = (opened(ladder, user_seats=1, is_public=True) for _ in range(2))
     both = [get(ladder, lost), get(ladder, free)]
     assert tables.quick_play(ladder, None, "Gus")[0] == lost
@@ -415,9 +404,7 @@ def test_quick_play_goes_on_to_the_next_table_if_another_guest_is_faster(
 
 
 def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladder) -> None:
-    settings = ladder.path / SETTINGS_FILE
-    lines = settings.read_text("utf-8").replace("allow_guests = false", "allow_guests = true")
-    settings.write_text(lines.replace("max_total = 20", "max_total = 4"), "utf-8")
+    configure(ladder, allow_guests=True, max_total=4)
     with pytest.raises(LadderError, match="has this name"):
         tables.quick_play(ladder, None, "pseudonym of ada")
     for invites, kinds in ((False, ["bot"] * 3 + ["person"]), (True, ["person"] * 4)):
@@ -425,7 +412,6 @@ def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladde
         table = get(ladder, id)
         assert [slot.kind for slot in table.slots] == kinds
         access = tables.find_table_access(ladder, id, PUBLIC_VIEWER, secret)
-        assert access is not None
         assert table.slots[access.slot or 0].name == "Gus (guest)"
         assert tables.name_inviter(table) == "Gus (guest)"
         assert table.move_time_s == (60 if invites else None)

@@ -11,7 +11,7 @@ from ladder.backups import restore_backup
 from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
-from tests.ladder.classes import Clock
+from tests.ladder.classes import Clock, configure
 from tests.ladder.term import Term
 
 DAY_S = 86_400.0
@@ -171,8 +171,7 @@ def test_a_link_is_printed_as_a_url_where_the_address_is_known(own: Term) -> Non
     made = own.arena("access add", "ada")
     assert f"sign in: ADDRESS/sign-in?link={made.out}" in made.err
     assert "[web] base_url in ladder.toml" in made.err.splitlines()[-1]
-    toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("# base_url =", "base_url ="))
+    configure(own, base_url="https://coup.example.org")
     made = own.arena("access add", "ada")
     assert made.err.endswith(f"sign in: https://coup.example.org/sign-in?link={made.out}")
     assert "sign-in" not in own.arena("access add", "ada", "--kind", "token").err

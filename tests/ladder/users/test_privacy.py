@@ -25,7 +25,7 @@ from ladder.standings import rebuild_standings, view_standings
 from ladder.store import METADATA, find_final
 from ladder.tables import OpenTableRequest, open_session
 from ladder.web import make_app
-from tests.ladder.classes import add_settings, hand_in, make_ladder, serve
+from tests.ladder.classes import add_settings, configure, hand_in, make_ladder, serve
 from tests.ladder.pool import workers
 from tests.ladder.web.visitors import paths
 
@@ -142,8 +142,7 @@ def test_no_page_contains_names_of_others_or_keys(ladder: Ladder, login: str | N
     """Every route that succeeds is tested, as a page and as JSON, with complete lists."""
     users.set_suspended(ladder, LOGINS["cyd"], False, "prof", "enough")
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("public = false", "public = true"))
+    configure(ladder, public=True)
     with TestClient(make_app(ladder, "http://x"), base_url="http://x", follow_redirects=False) as client:
         if login is not None:
             client.cookies.set(

@@ -345,5 +345,4 @@ def test_values_missing_in_a_later_roster_stay(tmp_path: Path) -> None:
             import_users(ladder, parse_roster(text.encode(), "roster.csv"), "staff", "a roster")
         with ladder.database.read() as connection:
             ada = find_user(connection, "ada")
-    assert ada is not None
     assert (ada.name, ada.email, ada.student_id, ada.section) == ("Zo\u00eb", "ada@example.edu", "U7", "B")

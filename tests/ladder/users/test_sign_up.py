@@ -50,7 +50,6 @@ def test_an_open_sign_up_link_gives_a_full_account(ladder: Ladder) -> None:
     session = users.create_account(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
     assert users.authenticate_secret(ladder, session.secret, "session").login == "cyd"
     owner = found(ladder, "cyd")
-    assert owner is not None
     assert (owner.name, owner.email, owner.staff, owner.waiting) == ("Cyd", None, False, False)
     assert len(owner.pseudonym.split()) == 2
     submit_accepted(ladder, "cyd", "own")
@@ -126,7 +125,6 @@ def test_an_account_that_is_taken_over_leaves_its_team_and_hides_its_name(ladder
     users.import_users(ladder, users.parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv", take_over=["cyd"])
     with ladder.database.read() as connection:
         owner = find_user(connection, "cyd")
-        assert owner is not None
         assert (get_party(connection, owner), owner.shows_name) == ({owner.id: "cyd"}, False)
 
 
@@ -237,7 +235,6 @@ def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder
     with pytest.raises(LadderError, match="doesn't wait"):
         users.refuse_applicant(ladder, "cyd", "staff", "late")
     user = found(ladder, "cyd")
-    assert user is not None
     ladder.database.write(lambda connection: delete_applicant(connection, user.id))
     assert users.authenticate_secret(ladder, session, "session").login == "cyd"
 

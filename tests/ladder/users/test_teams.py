@@ -39,7 +39,7 @@ from ladder.users import (
     set_withdrawn,
 )
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, add_settings, configure, copy_ladder, deadline, hand_in, make_ladder, serve
 from tests.ladder.term import Term
 
 PEOPLE = "ada bob cleo dan"
@@ -151,7 +151,6 @@ def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
 
 def owner_id(ladder: Ladder, login: str) -> int:
     owner = ladder.database.read_with_retry(lambda connection: store.find_user(connection, login))
-    assert owner is not None
     return owner.id
 
 
@@ -166,7 +165,6 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
         output, found = bots.get_remaining_quota(ladder, context), bots.view_bot(context, "bot-bob")
     assert (output.bots, output.can_add_bot) == ((), True)
     assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
-    assert found is not None
     assert bots.inactive_reason(found) == "no active version: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
     with pytest.raises(LadderError, match="is used up: bot-eve"):
@@ -237,8 +235,7 @@ def test_an_invalid_table_of_teams_changes_nothing(ladder: Ladder, text: str | b
 
 def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladder: Ladder) -> None:
     """A user could form a team under another group's name, and see the bots of those whom staff adds to it."""
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 4"))
+    configure(ladder, max_team_members=4)
     form_team(ladder, "dan", "Red")
     accept_invitation(ladder, "cleo", invite_to_team(ladder, "dan").secret)
     with pytest.raises(LadderError, match=r"the team Red was formed by its members: dan, cleo\."):
@@ -251,8 +248,7 @@ def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladd
 
 def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
     """As after a commit whose answer was lost."""
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+    configure(ladder, max_team_members=2)
     form_team(ladder, "dan", "Red")
     secret = invite_to_team(ladder, "dan").secret
     for _ in range(2):
@@ -271,9 +267,7 @@ def test_a_team_named_like_a_user_has_no_bots_of_that_user(ladder: Ladder) -> No
 
 def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder: Ladder) -> None:
     """Otherwise a participant could bring more bots into a final than it has tables."""
-    toml = ladder.path / "ladder.toml"
-    text = toml.read_text().replace("max_team_members = 0", "max_team_members = 4")
-    toml.write_text(text.replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    configure(ladder, max_team_members=4, max_bots_per_user=2)
     hand_in(ladder, "dan", "more")
     form_team(ladder, "ada", "Red")
     secret = invite_to_team(ladder, "ada").secret
@@ -309,9 +303,7 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
     draw = random.Random(5)
     people = [f"p{number}" for number in range(16)]
     with closing(make_ladder(tmp_path / "spring", " ".join(people))) as ladder:
-        add_settings(ladder, "")
-        toml = ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+        configure(ladder, max_bots_per_user=2)
         for login in people:
             for number in range(draw.choice([1, 1, 2])):
                 hand_in(ladder, login, f"{login}-{number}")
@@ -357,7 +349,6 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
         asked = store.queue_matches(connection, "challenge", [[ada, bob]], 1.0)
         runner = store.register_runner(connection, 1, 1.0)
         leased = store.claim_match(connection, runner, [], 1.0, kinds=[store.RATED])
-        assert leased is not None
         assert leased.id == rated[0]
         return rated, asked, leased.id
 
@@ -414,12 +405,6 @@ def tables(connection: Connection, final: int) -> list[list[str]]:
 # --- what is the team's -----------------------------------------------------------------------------------------------
 
 
-def quota(ladder: Ladder, name: str, number: int) -> None:
-    toml = ladder.path / "ladder.toml"
-    [line] = [line for line in toml.read_text().splitlines() if line.startswith(name)]
-    toml.write_text(toml.read_text().replace(line, f"{name} = {number}"))
-
-
 def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     path = ladder.path / "sent.py"
     path.write_text(f"{QUICK_BOT}# {code}\n")
@@ -427,7 +412,7 @@ def send(ladder: Ladder, login: str, name: str, code: str) -> str:
 
 
 def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
-    quota(ladder, "max_submissions_per_day", 4)
+    configure(ladder, max_submissions_per_day=4)
     with pytest.raises(LadderError, match="belongs to another user"):
         send(ladder, "bob", "bot-ada", "early")
     join_team(ladder, "Red", "ada", "bob")
@@ -455,8 +440,7 @@ def test_what_counted_for_a_member_still_counts_on_pages_after_leaving(ladder: L
     join_team(ladder, "Red", "ada", "bob")
     now = ladder.clock()
     add_settings(ladder, deadline("over", now) + deadline("next", now + 1e5))
-    toml = ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 9"))
+    configure(ladder, accept_late_days=9)
     cast(Clock, ladder.clock).now = now + 60
     activation.disable_bot(ladder, "bot-ada", "teacher", "it hangs")
     leave_teams(ladder, ["ada"], "teacher", "x")
@@ -473,7 +457,7 @@ def versions(connection: Connection) -> int:
 
 
 def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
-    quota(ladder, "max_challenges_per_day", 3)
+    configure(ladder, max_challenges_per_day=3)
     join_team(ladder, "Red", "ada", "bob")
     asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
     assert len({id for each in asked for id in each.matches}) == 2
@@ -509,8 +493,6 @@ def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
         with ladder.reading(authenticate_secret(ladder, secret, "token")) as context:
             bot, own = bots.view_bot(context, "bot-ada"), view_account(context)
             files = bots.find_version_archive(context, "bot-ada", 1)
-        assert bot is not None
-        assert own is not None
         return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
 
     assert sees() == (False, False, ())

@@ -57,7 +57,6 @@ class LadderServer:
 def serve_ladder(place: Place, folder: Path, *words: object, **environment: str) -> Iterator[LadderServer]:
     """Serve a ladder within a `with` block; SIGTERM ends it."""
     process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place), **environment)
-    assert process.stderr is not None
     line = process.stderr.readline()
     found = re.search(r"http://\S+", line)
     assert found, line + process.stderr.read()

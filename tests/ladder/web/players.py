@@ -19,7 +19,9 @@ from websockets.exceptions import ConnectionClosed
 from ladder.ladder import open_ladder
 from ladder.users import issue_secret
 from tests.cli_workspace import Place
+from tests.ladder.classes import configure
 from tests.ladder.ladders import cache
+from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 
 WAIT_S = 90.0  # only a failure takes this long
@@ -98,18 +100,7 @@ class ServedTables:
 
 def at_once(folder: Path) -> None:
     """Configure a ladder's tables: no pauses, guests, and many tables."""
-    toml = folder / "ladder.toml"
-    text = toml.read_text()
-    for old, new in (
-        ("allow_guests = false", "allow_guests = true"),
-        ("max_per_user = 2", "max_per_user = 9"),
-        ("max_total = 20", "max_total = 60"),
-        ('pace = "normal"', 'pace = "instant"'),
-        ("min_window_seconds = 1.0", "min_window_seconds = 0"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    toml.write_text(text)
+    configure(Term(folder), allow_guests=True, max_per_user=9, max_total=60, pace="instant", min_window_seconds=0)
 
 
 @contextmanager
@@ -152,7 +143,6 @@ class Player:
 
     async def wait_for_update(self) -> bool:
         """Wait for the next frame; return False if the socket was closed instead."""
-        assert self._socket is not None
         try:
             self.frame = json.loads(await asyncio.wait_for(self._socket.recv(), WAIT_S))
         except ConnectionClosed as end:
@@ -163,7 +153,6 @@ class Player:
         return True
 
     async def send(self, message: Frame) -> None:
-        assert self._socket is not None
         await self._socket.send(json.dumps(message))
 
     @property

@@ -1,20 +1,12 @@
 """Tests of a user's account page: its content, and the credentials made and revoked there."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from ladder.users import AuthenticationError, authenticate_secret, issue_secret
 from tests.cases import each
-from tests.ladder.term import Term
-from tests.ladder.web.visitors import URL, Pages, pages
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
+from tests.ladder.web.visitors import URL, Pages
 
 
 def test_an_account_page_shows_only_its_users_data(web: Pages) -> None:

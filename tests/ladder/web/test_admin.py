@@ -6,10 +6,8 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -25,29 +23,10 @@ from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
 from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
 from ladder.users import create_account, issue_secret, set_suspended
-from tests.ladder.classes import add_settings, deadline
+from tests.ladder.classes import add_settings, configure, deadline, replace_setting
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
-from tests.ladder.web.visitors import Pages, pages
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
-
-
-@pytest.fixture
-def staff(web: Pages) -> TestClient:
-    return web.visitor("staff")
-
-
-def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **fields: object) -> str:
-    """Send a form, and return the response: the text, or the location of the redirect."""
-    data = {name.rstrip("_"): value for name, value in fields.items()}
-    answered = visitor.post(path, data=data, files=files)
-    assert answered.status_code == code, answered.text
-    return answered.headers["location"] if code == 303 else answered.text
+from tests.ladder.web.visitors import Pages, hidden_fields, post
 
 
 def import_roster(staff: TestClient, name: str, text: str) -> str:
@@ -56,15 +35,9 @@ def import_roster(staff: TestClient, name: str, text: str) -> str:
     return post(staff, "/admin/users/import/confirm", **hidden_fields(preview))
 
 
-def hidden_fields(page: str) -> dict[str, str]:
-    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
-
-
 def person(ladder: Ladder, login: str) -> UserAdminPage:
     with ladder.reading(STAFF_VIEWER) as context:
-        found = view_user_for_admin(context, login)
-    assert found is not None
-    return found
+        return view_user_for_admin(context, login)
 
 
 def last_entry(ladder: Ladder) -> tuple[str, str, str]:
@@ -143,7 +116,7 @@ def test_files_in_windows_1252_are_previewed_as_utf_8(web: Pages, staff: TestCli
     assert "UTF-16" in broken
     teams = "login,team\nada,R\xf6t\n".encode("cp1252")
     text = post(staff, "/admin/users/teams", 409, files={"teams": ("t.csv", teams)})
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
+    fields = hidden_fields(text)
     to = post(staff, "/admin/users/teams", **fields)
     assert "All users in the file are in their teams." in staff.get(to).text
     assert person(web.ladder, "ada").teams[0].team == "R\xf6t"
@@ -154,7 +127,7 @@ def test_a_preview_offers_to_take_accounts_over(web: Pages, staff: TestClient) -
     create_account(web.ladder, link, "kay", "Mallory", "")
     text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,name\nkay,Kay\n")})
     assert '<input type="checkbox" name="take_over" value="kay"> Take over kay' in text
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
+    fields = hidden_fields(text)
     post(staff, "/admin/users/import/confirm", **fields)
     assert person(web.ladder, "kay").user.name == "Mallory"
     post(staff, "/admin/users/import/confirm", **fields, take_over="kay")
@@ -333,8 +306,7 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
 def test_no_page_offers_what_the_state_refuses(web: Pages, staff: TestClient) -> None:
     ada = web.visitor("ada")
     add_settings(web.ladder, BASELINES)
-    toml = web.ladder.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 3"))
+    configure(web.ladder, max_team_members=3)
 
     def offers(visitor: TestClient, page: str, action: str) -> bool:
         return f'action="{action}"' in visitor.get(page).text
@@ -566,7 +538,7 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
 
     def confirm(path: str, asked: str) -> list[str]:
         """Return what a page asks to confirm, and confirm it."""
-        fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked))
+        fields = hidden_fields(asked)
         before = own.path.joinpath("ladder.toml").read_bytes(), last_entry(web.ladder)
         post(staff, path, **fields)
         assert (own.path.joinpath("ladder.toml").read_bytes(), last_entry(web.ladder)) != before
@@ -724,8 +696,7 @@ def test_a_participant_sees_only_their_grade(web: Pages, staff: TestClient, own:
         set_suspended(web.ladder, "ada", suspended, "staff", "copied")
         rows = {row["login"]: row for row in csv.DictReader(staff.get("/admin/grades.csv").text.splitlines())}
         assert (rows["ada"]["points"], suspended) == (points, suspended)
-    settings = web.ladder.path / "ladder.toml"
-    settings.write_text(settings.read_text().replace('contact = ""', 'contact = "kay@uni.example"'))
+    configure(web.ladder, contact="kay@uni.example")
     add_settings(web.ladder, deadline("over", web.ladder.clock() - 3600))
     for name, reason in (("one", None), ("two", "points for playing")):
         release_grades(web.ladder, name, "staff", reason, deadline="over", incomplete=True)
@@ -734,7 +705,7 @@ def test_a_participant_sees_only_their_grade(web: Pages, staff: TestClient, own:
     assert "Is this grade wrong? Ask kay@uni.example." in released
     assert "Your grade is the same as in release one." in released
     assert "Grades were released" in ada.get("/").text
-    settings.write_text(settings.read_text().replace('"over"', '"moved"'))
+    replace_setting(web.ladder, '"over"', '"moved"')
     release_grades(web.ladder, "three", "staff", "the first one counts", deadline="moved", incomplete=True)
     newest = ada.get("/grades").text
     assert "<p>Reason: the first one counts</p>" in newest

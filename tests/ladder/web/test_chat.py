@@ -1,30 +1,21 @@
 """Tests of the pages of the lobby's chat, of players and of rules, of the staff's banner, and of chat over sockets."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from ladder.permissions import STAFF_VIEWER
 from ladder.store import save_session_match
 from ladder.tables import OpenTableRequest, close_session, open_session
+from tests.ladder.classes import configure
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages, pages
+from tests.ladder.web.visitors import Pages
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
 
 
 @pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    configure(own.path, 'chat = "off"', 'chat = "always"')
-    with pages(own) as made:
-        yield made
-
-
-def configure(folder: Path, old: str, new: str) -> None:
-    text = (folder / "ladder.toml").read_text()
-    assert old in text
-    (folder / "ladder.toml").write_text(text.replace(old, new))
+def web(web: Pages) -> Pages:
+    configure(web.ladder, chat="always")
+    return web
 
 
 def write(web: Pages, kind: str, text: str) -> int:
@@ -84,7 +75,7 @@ def test_players_are_ranked_by_wins_in_ended_matches(web: Pages) -> None:
 
 def test_the_banner_is_text_on_all_pages(web: Pages, own: Term) -> None:
     first = web.visitor("ada").get("/standings")
-    configure(own.path, 'banner = ""', 'banner = "<b>Maintenance</b> at noon"')
+    configure(own, banner="<b>Maintenance</b> at noon")
     again = web.visitor("ada").get("/standings", headers={"If-None-Match": first.headers["etag"]})
     assert again.status_code == 200, "the banner is a part of the ETag"
     for path in ("/standings", "/sign-in", "/tables/new"):

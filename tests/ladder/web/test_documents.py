@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urljoin
 
@@ -20,16 +19,10 @@ from arena.bots import KITS, new_bot, read_submission
 from ladder.web import list_document_files, make_app
 from tests.cases import each
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import URL, Pages, pages, public
+from tests.ladder.web.visitors import URL, Pages, public
 
 ROOT = Path(__file__).parents[3]
 WHEEL = f"/downloads/coup_arena-{arena.__version__}-py3-none-any.whl"
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
 
 
 def links(text: str) -> list[str]:

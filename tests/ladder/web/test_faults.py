@@ -1,7 +1,6 @@
 """Tests of servers whose database fails or whose clock jumps: each failure is real and gives a clear page."""
 
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from urllib.error import HTTPError
 
@@ -16,15 +15,9 @@ from tests.ladder.ladders import ladder_in, run_two
 from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
-from tests.postgres import Postgres, postgres, postgres_problem
+from tests.postgres import Postgres, postgres_problem
 
 pytestmark = pytest.mark.needs("postgresql", postgres_problem())
-
-
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    with postgres() as server:
-        yield server
 
 
 def code(server: LadderServer, path: str, session: str) -> int:

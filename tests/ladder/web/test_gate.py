@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from inspect import iscoroutinefunction
@@ -84,10 +83,9 @@ FILLED = {
 
 
 @pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        open_session(made.ladder, OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1), "bob")
-        yield made
+def web(web: Pages) -> Pages:
+    open_session(web.ladder, OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1), "bob")
+    return web
 
 
 def address(path: str) -> str:
@@ -427,7 +425,6 @@ def test_the_settings_refuse_a_visitor_without_waiting_for_the_form(web: Pages) 
     async def refused() -> int:
         return await asyncio.wait_for(RawRequest(web, "POST", "/admin/settings").run(), 20)
 
-    assert web.client.portal is not None
     assert web.client.portal.call(refused) == 401
 
 
@@ -449,7 +446,6 @@ def test_150_students_with_open_streams_behind_one_address_stay_served(web: Page
         codes.append(await RawRequest(web, "POST", "/sign-in", b"link=x").run())
         return codes
 
-    assert web.client.portal is not None
     with public(own):
         codes = web.client.portal.call(crowd)
     assert (set(codes[:150]), codes[150:]) == ({403}, [429, 200, 403])

@@ -3,21 +3,13 @@
 import importlib
 import logging
 import re
-from collections.abc import Iterator
 
 import pytest
 from prometheus_client import generate_latest
 from sqlalchemy import text
 
 from ladder.store import end_runner, register_runner
-from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages, pages
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
+from tests.ladder.web.visitors import Pages
 
 
 def break_database(web: Pages) -> None:

@@ -1,25 +1,17 @@
 """Tests of a participant's home page: the state of their bots, the next step and the way to sign in again."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from sqlalchemy import Connection
 
 from ladder.bots import list_lost_games, submit_bot
 from ladder.permissions import Viewer
 from ladder.store import User, find_bot, register_runner, save_users
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import add_settings, deadline
+from tests.ladder.classes import add_settings, configure, deadline
 from tests.ladder.ladders import freeze, pass_all
 from tests.ladder.term import Term, write
-from tests.ladder.web.visitors import Pages, pages
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
+from tests.ladder.web.visitors import Pages
 
 
 def next_step(page: str) -> str:
@@ -44,14 +36,12 @@ def test_the_next_step_follows_the_state_of_the_users_bot(web: Pages, own: Term)
 def test_a_lost_game_links_to_the_moment_of_elimination_in_the_own_seat(web: Pages) -> None:
     with web.ladder.reading(Viewer("ada")) as context:
         bot = find_bot(context.connection, "late")
-        assert bot is not None
         [game] = list_lost_games(context, bot, 1)
     page = web.visitor("ada").get("/").text
     assert f"/matches/{game.match}#game={game.game}&amp;turn={game.turn}&amp;seat={game.seat}" in page
     replay = web.visitor("ada").get(f"/api/matches/{game.match}/replay").json()["replay"]
     steps = next(each for each in replay["games"] if each["game"] == game.game)
     assert replay["bots"][steps["seating"][game.seat]] == game.version_ref
-    assert game.cause is not None
     assert "late loses the " in game.cause
     with web.ladder.reading(Viewer("bob")) as context:
         assert list_lost_games(context, bot, 1) == ()
@@ -73,9 +63,7 @@ def test_a_deadline_is_shown_while_a_late_version_would_count(web: Pages) -> Non
     add_settings(web.ladder, deadline("first", web.ladder.clock() - 3600))
     bob = web.visitor("bob")
     assert "All deadlines are over" in bob.get("/").text
-    toml = web.ladder.path / "ladder.toml"
-    text = toml.read_text().replace("accept_late_days = 0", "accept_late_days = 2")
-    toml.write_text(text.replace("\nlate_days = 0", "\nlate_days = 3"))
+    configure(web.ladder, accept_late_days=2, late_days=3)
     assert re.search("; over, late submissions until [^;]*, 3 late days left", bob.get("/").text)
     assert "All deadlines are over" in web.visitor("ada").get("/").text, "her version counts"
 

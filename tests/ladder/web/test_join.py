@@ -1,7 +1,6 @@
 """Tests of joining on pages, from the link that staff make to the account, with or without approval."""
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -11,16 +10,9 @@ from ladder.ladder import open_ladder
 from ladder.store import find_user
 from ladder.users import create_account, import_users, issue_secret, parse_roster
 from tests.ladder.term import Term
-from tests.ladder.web.test_admin import post
-from tests.ladder.web.visitors import Pages, pages
+from tests.ladder.web.visitors import Pages, post
 
 FORM = {"name": "Cyd Charisse", "login": "cyd", "email": "cyd@mail.example"}
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
 
 
 @pytest.fixture

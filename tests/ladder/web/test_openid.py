@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from ladder.settings import LadderError, OpenIDSettings
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import URL, Pages, pages
+from tests.ladder.web.visitors import URL, Pages
 from tests.ports import free_port
 
 PEOPLE = {
@@ -64,11 +64,10 @@ def provider() -> Iterator[str]:
 
 
 @pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
+def web(web: Pages, own: Term) -> Pages:
     for login in ("ada", "bob", "eve"):
         own.arena("users add", login, "--email", f"{login}@example.org")
-    with pages(own) as made:
-        yield made
+    return web
 
 
 def use(own: Term, issuer: str, *more: str) -> None:

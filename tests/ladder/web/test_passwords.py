@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,10 @@ from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.users import AuthenticationError, issue_secret, set_suspended, sign_in_by_password
 from tests.cases import each
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import URL, Pages, pages
+from tests.ladder.web.visitors import URL, Pages
 
 WORDS = "a horse in a boat"
 OTHER = "a boat on a horse"
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
 
 
 def enter(web: Pages, login: str, password: str) -> TestClient:

@@ -6,7 +6,7 @@ from contextlib import closing
 from ladder.grading import create_final, reveal_final_results
 from tests.chromium import Reader
 from tests.cli_workspace import Place
-from tests.ladder.classes import hand_in, make_ladder, serve
+from tests.ladder.classes import configure, hand_in, make_ladder, serve
 from tests.ladder.web.ladder_server import serve_ladder
 
 DOCUMENT = "document.querySelector('.featured iframe').contentDocument"
@@ -22,8 +22,7 @@ def test_the_board_of_an_open_final_follows_its_matches(
             hand_in(ladder, owner, f"bot-of-{owner}")
         create_final(ladder, "last", None, games=20, actor="teacher", is_open=True)
         serve(ladder, 3)
-        toml = ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("public = false", "public = true"))
+        configure(ladder, public=True)
         shown, wrong = {}, []
         with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
             for motion in ("reduce", "no-preference"):
@@ -78,8 +77,7 @@ def test_a_final_fills_the_screen_in_large_letters(
             hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
         create_final(ladder, "last", None, games=20, actor="teacher")
         create_final(ladder, "open", None, games=2, actor="teacher", is_open=True)
-        toml = ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("public = false", "public = true"))
+        configure(ladder, public=True)
         with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
             for width, height in ((1920, 1080), (1280, 800)):
                 page = browser.context(viewport={"width": width, "height": height}).new_page()

@@ -13,6 +13,7 @@ from ladder.match_pages import list_matches
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.web import export_static_site
 from tests.cli_workspace import BOT
+from tests.ladder.classes import configure
 from tests.ladder.term import Term, write
 
 ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", "~2e", "..a", "\U0001f600" * 40)
@@ -20,8 +21,7 @@ ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", 
 
 def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     """One bot has a name with special characters of URLs; the export is repeated in place."""
-    toml = own.path / "ladder.toml"
-    toml.write_text(re.sub(r"(max_bots_per_user|max_submissions_per_day) = \d+", r"\1 = 20", toml.read_text()))
+    configure(own, max_bots_per_user=20, max_submissions_per_day=20)
     with closing(open_ladder(own.path)) as ladder:
         for name in ODD:
             submit_bot(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name=name)

@@ -3,7 +3,7 @@
 import io
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
+from tests.ladder.classes import configure
 from tests.ladder.ladders import owners
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages, pages
+from tests.ladder.web.visitors import Pages
 
 TOML = 'name = "mine"\nrun = "./bot.py"\n'
 Files = Sequence[tuple[str, str | bytes]]
@@ -21,16 +22,14 @@ DAY_S = 86_400.0
 
 
 @pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
+def web(web: Pages) -> Pages:
     """Give the pages of a ladder that allows two bots for each user, and uploads of 1 MB."""
-    toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("per_user = 1", "per_user = 2").replace("_mb = 16", "_mb = 1"))
-    with pages(own) as made:
-        owners(made.ladder, "cyd")
-        late = made.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
-        midnight = (late["submitted_at"] // DAY_S + 1) * DAY_S
-        made.ladder.clock = lambda: min(time.time(), midnight - 1)  # `left` is of the day on which `late` was submitted
-        yield made
+    configure(web.ladder, max_bots_per_user=2, max_upload_mb=1)
+    owners(web.ladder, "cyd")
+    late = web.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
+    midnight = (late["submitted_at"] // DAY_S + 1) * DAY_S
+    web.ladder.clock = lambda: min(time.time(), midnight - 1)  # `left` is of the day on which `late` was submitted
+    return web
 
 
 def send(visitor: TestClient, files: Files, name: str = "", to: str = "/api/submissions") -> Any:
@@ -91,8 +90,7 @@ REFUSED: dict[str, tuple[Files, str, int, str]] = {
 def test_an_invalid_bot_is_refused_with_the_reason(web: Pages, what: str) -> None:
     files, name, status, words = REFUSED[what]
     if what == "too many":  # before the bytes are
-        toml = web.ladder.path / "ladder.toml"
-        toml.write_text(toml.read_text().replace("max_upload_mb = 1 ", "max_upload_mb = 16 "))
+        configure(web.ladder, max_upload_mb=16)
     for to in ("/api/submissions", "/submit"):
         answered = send(web.visitor("ada"), files, name, to)
         assert (answered.status_code, "--" in answered.text) == (status, False), answered.text

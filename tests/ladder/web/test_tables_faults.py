@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,9 @@ from tests.command import LIMIT_S
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
-from tests.postgres import Postgres, postgres, postgres_problem
+from tests.postgres import Postgres, postgres_problem
 
 TABLES, GAMES = 2, 5
-
-
-@pytest.fixture
-def own_server() -> Iterator[Postgres]:
-    with postgres() as server:
-        yield server
 
 
 def ready(place: Place, url: str | None = None) -> Path:
@@ -117,7 +110,6 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
                 os.kill(first, signal.SIGKILL)
                 while await ada.wait_for_update():
                     pass
-                assert ada.closed is not None
                 assert ada.closed[0] == 1013
             wait_for(lambda: site.line(id, "ada")["status"] == "ended")
             assert site.line(id, "ada")["end_reason"] == "the table server died"

@@ -1,40 +1,21 @@
 """Tests of teams on pages: staff edit memberships, and members manage a bot like its owner."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from starlette.testclient import TestClient
 
 from ladder.store import User, save_users
 from ladder.users import join_teams
 from tests.cli_workspace import BOT
+from tests.ladder.classes import configure
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages, pages
-
-
-@pytest.fixture
-def web(own: Term) -> Iterator[Pages]:
-    with pages(own) as made:
-        yield made
+from tests.ladder.web.visitors import Pages, post
 
 
 def add_user(web: Pages, login: str) -> TestClient:
     new = User(login, login, f"pseudonym of {login}")
     web.ladder.database.write(lambda connection: save_users(connection, [new], 2.0))
     return web.visitor(login)
-
-
-@pytest.fixture
-def staff(web: Pages) -> TestClient:
-    return web.visitor("staff")
-
-
-def post(visitor: TestClient, path: str, code: int = 303, **fields: object) -> str:
-    """Send a form, and return the response: the text, or the location of the redirect."""
-    answered = visitor.post(path, data=fields)
-    assert answered.status_code == code, answered.text
-    return answered.headers["location"] if code == 303 else answered.text
 
 
 def test_staff_changes_a_team_membership_with_a_reason(staff: TestClient) -> None:
@@ -100,9 +81,7 @@ def test_users_form_a_team_and_invite_others_up_to_the_limit(web: Pages, own: Te
     ada, bob, cyd = web.visitor("ada"), web.visitor("bob"), add_user(web, "cyd")
     assert "only the staff forms teams" in post(ada, "/account/team", 400, name="Red")
     assert "Form a team" not in ada.get("/account").text
-    toml = own.path / "ladder.toml"
-    text = toml.read_text().replace("max_team_members = 0", "max_team_members = 2")
-    toml.write_text(re.sub(r"max_bots_per_user = \d+", "max_bots_per_user = 1", text))
+    configure(own, max_team_members=2, max_bots_per_user=1)
     assert "in no team" in post(ada, "/account/team/invitation", 400)
     for name in ("Rde", "Red <b>"):  # the only member corrects it
         assert post(ada, "/account/team", name=name) == "/account"

@@ -83,7 +83,6 @@ def on_disk(place: Place) -> Sequence[Path]:
 def states(folder: Path, bot: str = "ada") -> list[str]:
     with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
         found = find_bot(connection, bot)
-        assert found is not None
         return [version.status for version in versions_of(connection, found.id)]
 
 
@@ -192,9 +191,7 @@ def test_concurrent_equal_uploads_to_two_servers_are_one_version(place: Place, p
             require_sound(ladder)
             with ladder.reading(Viewer("ada")) as context:
                 kept = find_version_archive(context, "ada", 2)
-    assert kept is not None
     with tarfile.open(fileobj=io.BytesIO(kept)) as files:
         [file] = files.getmembers()
         held = files.extractfile(file)
-        assert held is not None
         assert held.read() == bot

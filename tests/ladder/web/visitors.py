@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI
@@ -15,6 +16,7 @@ from ladder.permissions import ROUTES, STAFF_VIEWER
 from ladder.tables import list_tables
 from ladder.users import issue_secret, set_suspended, sign_in_by_link
 from ladder.web import make_app
+from tests.ladder.classes import configure
 from tests.ladder.term import Term
 
 URL = "http://127.0.0.1:8000"
@@ -66,11 +68,9 @@ def pages(term: Term) -> Iterator[Pages]:
 
 @contextmanager
 def public(term: Term) -> Iterator[None]:
-    toml = term.path / "ladder.toml"
-    before = toml.read_text()
-    toml.write_text(before.replace("public = false", "public = true"))
+    configure(term, public=True)
     yield
-    toml.write_text(before)
+    configure(term, public=False)
 
 
 def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
@@ -88,3 +88,15 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
             kept = "/" if path.startswith("/docs") else ""
             filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=kept), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)
+
+
+def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **fields: object) -> str:
+    """Send a form, and return the response: the text, or the location of the redirect."""
+    data = {name.rstrip("_"): value for name, value in fields.items()}
+    answered = visitor.post(path, data=data, files=files)
+    assert answered.status_code == code, answered.text
+    return answered.headers["location"] if code == 303 else answered.text
+
+
+def hidden_fields(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
