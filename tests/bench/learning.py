@@ -137,25 +137,10 @@ def games_per_second(games: int) -> GamesRate:
     folder = ROOT / "sample_bots" / "python"
     with tempfile.TemporaryDirectory() as out:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = (
-            sys.executable,
-            "-m",
-            "arena.cli",
-            "run",
-            "--sandbox",
-            "process",
-            "--games",
-            str(games),
-            "--seed",
-            "1",
-        )
+        command = [sys.executable, "-m", "arena.cli", "run", "--sandbox", "process", "--games", str(games)]
+        command += ["--seed", "1", "--jobs", "1", "--seats", "4", "--json", "--out", f"{out}/run"]
         bots = [f"{name}={folder}" for name in ("a", "b", "c", "d")]
-        done = subprocess.run(
-            [*command, "--jobs", "1", "--seats", "4", "--json", "--out", f"{out}/run", *bots],
-            check=True,
-            capture_output=True,
-            cwd=ROOT,
-        )
+        done = subprocess.run([*command, *bots], check=True, capture_output=True, cwd=ROOT)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     piped = json.loads(done.stdout)["games"] / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     cost, _, match = pipes.referee(programs(ROOT, "kit", Path(), "process"), games)
