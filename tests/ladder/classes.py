@@ -4,14 +4,18 @@ import itertools
 import json
 import re
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
 from ladder.bots import submit_bot
+from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder, open_ladder
+from ladder.permissions import Viewer
 from ladder.runner import LadderRunner
 from ladder.store import finish_check, get_version_by_id, set_active_version
 from ladder.users import import_users, parse_roster
@@ -76,6 +80,18 @@ def serve(ladder: Ladder, matches: int | None = None) -> None:
     with closing(service.events()) as events:
         for _ in events:
             pass
+
+
+def extend(ladder: Ladder, login: str, name: str = "first", *, reason: str = "ill", **more: Any) -> bool:
+    """Extend a deadline for a user, as teacher, by days or until a time."""
+    given = {"until": None, "days": None, "late_days": 0, **more}
+    return extend_deadline(ladder, login, name=name, actor="teacher", reason=reason, **given)
+
+
+def look(ladder: Ladder, viewer: Viewer, view: Callable[..., Any], *words: object, **more: object) -> Any:
+    """Return a view of a ladder for a viewer."""
+    with ladder.reading(viewer) as context:
+        return view(context, *words, **more)
 
 
 def add_settings(ladder: Ladder, text: str) -> None:

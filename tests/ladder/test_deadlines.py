@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 
 from ladder.activation import activate_version, choose_version, disable_bot
 from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
-from ladder.deadlines import extend_deadline
 from ladder.grading import create_final, format_gradebook, get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -19,7 +18,7 @@ from ladder.store import all_bots, deactivate_bot, finish_check, unchecked_versi
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team
 from ladder.users import join_teams, set_suspended
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import NUMBERS, Clock, add_settings, configure, deadline, hand_in, make_ladder
+from tests.ladder.classes import NUMBERS, Clock, add_settings, configure, deadline, extend, hand_in, make_ladder
 from tests.ladder.grading.test_lateness import DAY, DUE, HOUR, PLAYS, add_lateness, grade_of
 from tests.ladder.ladders import WORDS
 from tests.ladder.term import Term
@@ -102,7 +101,7 @@ def suspended(value: bool) -> Step:
 
 
 def more_time(ladder: Ladder) -> None:
-    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="t", reason="ill")
+    extend(ladder, "ada", days=1)
 
 
 def joins(hours: float) -> Step:

@@ -14,7 +14,7 @@ from ladder.permissions import STAFF_VIEWER
 from ladder.store import all_results, all_users, match_results
 from ladder.users import import_users, merge_users, parse_roster
 from tests.documents import document
-from tests.ladder.classes import make_ladder
+from tests.ladder.classes import look, make_ladder
 from tests.ladder.small_ladder import play, small_ladder
 from tests.ladder.term import Term
 
@@ -101,8 +101,7 @@ def test_pages_and_decisions_are_the_same_in_both_databases(tmp_path: Path, url:
     with closing(small_ladder(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)
         term = Term(ladder.path)
-        with ladder.reading(STAFF_VIEWER) as context:
-            pages = {name: view_bot(context, name, max_matches=100) for name in ("one", "two", "three")}
+        pages = {name: look(ladder, STAFF_VIEWER, view_bot, name, max_matches=100) for name in ("one", "two", "three")}
         for name, page in pages.items():
             assert [line.id for line in page.recent_matches] == (
                 [] if name == "three" else sorted(played, reverse=True)

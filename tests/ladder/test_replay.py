@@ -14,6 +14,7 @@ from ladder.bots import view_bot
 from ladder.ladder import open_ladder
 from ladder.match_pages import find_record_text, list_matches, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from tests.ladder.classes import look
 from tests.ladder.small_ladder import play
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -76,8 +77,7 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
         )
         ladder.database.write(lambda connection: store.cancel_queued_matches(connection, "it is late", 3.0))
         [waiting] = ladder.database.write(lambda connection: store.queue_matches(connection, store.RATED, [table], 4.0))
-        with ladder.reading(viewer) as context:
-            gone = list_matches(context, kind="qualifying").items[0].id
+        gone = look(ladder, viewer, list_matches, kind="qualifying").items[0].id
         records = store.METADATA.tables["records"]
         ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
         with ladder.reading(viewer) as context:

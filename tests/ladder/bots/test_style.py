@@ -16,7 +16,7 @@ from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import rebuild_standings, view_standings
 from ladder.standings.computation import Standings
 from ladder.store import find_latest_snapshot, find_record
-from tests.ladder.classes import Clock, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, hand_in, look, make_ladder, serve
 
 
 @pytest.fixture
@@ -31,8 +31,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 
 
 def style(ladder: Ladder, name: str, viewer: Viewer) -> BotStyle | None:
-    with ladder.reading(viewer) as context:
-        bot = view_bot(context, name)
+    bot = look(ladder, viewer, view_bot, name)
     return bot.play_style
 
 
@@ -88,7 +87,6 @@ def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder:
         assert (found.hidden is not None) is hidden
         for number in found.hidden or ():
             assert (number.field_mean is not None) is mean
-        with ladder.reading(viewer) as context:
-            table = view_standings(context)
+        table = look(ladder, viewer, view_standings)
         assert table.play_style.public
         assert (table.play_style.hidden is not None) is mean

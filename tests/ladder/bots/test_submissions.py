@@ -14,7 +14,6 @@ from ladder import store
 from ladder.activation import disable_bot
 from ladder.bots import get_remaining_quota, submit_bot, submit_folder, view_bot
 from ladder.clock import format_local_time, parse_time
-from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
 from ladder.match_pages import view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
@@ -22,7 +21,17 @@ from ladder.settings import LadderError
 from ladder.users import join_teams
 from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, replace_setting
+from tests.ladder.classes import (
+    Clock,
+    add_settings,
+    configure,
+    deadline,
+    extend,
+    hand_in,
+    look,
+    make_ladder,
+    replace_setting,
+)
 from tests.ladder.term import Term
 
 NOW, EARLIER = 1e6, 9e5
@@ -222,9 +231,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         assert parse_time(ladder.settings, "1970-01-14T00:00", name) == at
         assert parse_time(ladder.settings, "1970-01-14T00:00Z", name) == MORNING
         if name:
-            extend_deadline(
-                ladder, "ada", name=name, until="1970-01-14T00:00", days=None, late_days=0, actor="prof", reason="ill"
-            )
+            extend(ladder, "ada", name, until="1970-01-14T00:00")
             assert [each.extended_until for each in ladder.database.read_with_retry(store.extensions_in_force)] == [at]
         assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
@@ -237,7 +244,7 @@ def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
     with pytest.raises(LadderError, match="isn't a valid time"):
         parse_time(ladder.settings, text)
     with pytest.raises(LadderError, match="isn't a valid time"):
-        extend_deadline(ladder, "ada", name="first", until=text, days=None, late_days=0, actor="prof", reason="ill")
+        extend(ladder, "ada", until=text)
 
 
 def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
@@ -296,7 +303,7 @@ def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder
     add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)
-    extend_deadline(ladder, "bob", name="second", until=None, days=1, late_days=0, actor="prof", reason="ill")
+    extend(ladder, "bob", "second", days=1)
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}2")
     assert submit_bot(ladder, path, "bob", received_at=NOW - 500, submitted_by="prof").late_for == "second"
@@ -306,8 +313,7 @@ def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) 
     sent(ladder, 1, EARLIER)
     output = {}
     for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
-        with ladder.reading(viewer) as context:
-            found = view_bot(context, "ada")
+        found = look(ladder, viewer, view_bot, "ada")
         output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
     assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}
 

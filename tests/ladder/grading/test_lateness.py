@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from ladder.activation import activate_version, disable_bot
 from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
-from ladder.deadlines import extend_deadline, withdraw_extension
+from ladder.deadlines import withdraw_extension
 from ladder.grading import Grade, create_final, get_grades, preview_final, release_grades, reveal_final_results
 from ladder.home import describe_ladder
 from ladder.ladder import Ladder
@@ -18,7 +18,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
 from ladder.users import erase_user, import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, replace_setting
+from tests.ladder.classes import Clock, add_settings, deadline, extend, hand_in, make_ladder, replace_setting
 from tests.ladder.grading.test_grades import play
 from tests.ladder.term import Term
 
@@ -132,21 +132,17 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     assert grade_of(ladder, "ada", "second").late_hours == 0
     disable_bot(ladder, "a", "t", "copied")
     hand_in(ladder, "cleo", "c", at=DUE + HOUR)
-    extend_deadline(ladder, "cleo", name="second", until=None, days=None, late_days=1, actor="t", reason="a trip")
+    extend(ladder, "cleo", "second", late_days=1, reason="a trip")
     found = grade_of(ladder, "cleo")
     assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
     with pytest.raises(LadderError, match="has 1 late day left, not 2"):
-        extend_deadline(
-            ladder, "cleo", name="second", until=None, days=None, late_days=2, actor="t", reason="a longer trip"
-        )
+        extend(ladder, "cleo", "second", late_days=2, reason="a longer trip")
 
 
 def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     """Lateness counts from the personal deadline. A repeated extension is one decision; a new one replaces it."""
-    assert extend_deadline(ladder, "ada", name="first", until=None, days=2, late_days=0, actor="teacher", reason="ill")
-    assert not extend_deadline(
-        ladder, "ada", name="first", until=None, days=2, late_days=0, actor="teacher", reason="ill"
-    )
+    assert extend(ladder, "ada", days=2)
+    assert not extend(ladder, "ada", days=2)
     hand_in(ladder, "ada", "a", at=DUE + DAY)
     hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
     play(ladder, "a@2", "one@1", [1])
@@ -159,27 +155,9 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
         DUE + 2 * DAY,
         70,
     )
-    assert extend_deadline(
-        ladder,
-        "ada",
-        name="first",
-        until="1970-01-13T14:46:40",
-        days=None,
-        late_days=0,
-        actor="teacher",
-        reason="ill, but for a shorter time",
-    )
+    assert extend(ladder, "ada", until="1970-01-13T14:46:40", reason="ill, but for a shorter time")
     assert grade_of(ladder, "ada").version == "a@1"
-    extend_deadline(
-        ladder,
-        "bob",
-        name="first",
-        until="1970-01-13T15:46:40+01:00",
-        days=None,
-        late_days=0,
-        actor="teacher",
-        reason="a trip",
-    )
+    extend(ladder, "bob", until="1970-01-13T15:46:40+01:00", reason="a trip")
     assert grade_of(ladder, "bob").reason == "no version was submitted; extended until 13 Jan 1970 14:46 UTC: a trip"
     assert withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
@@ -191,7 +169,7 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
 
 
 def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder) -> None:
-    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="teacher", reason="ill")
+    extend(ladder, "ada", days=1)
     replace_setting(ladder, deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15))
     assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
 
@@ -214,17 +192,15 @@ def test_an_invalid_extension_is_refused(
     ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, output: str
 ) -> None:
     with pytest.raises(LadderError, match=output) as refused:
-        extend_deadline(
-            ladder, login, name=name, until=until, days=days, late_days=late_days, actor="teacher", reason="ill"
-        )
+        extend(ladder, login, name, until=until, days=days, late_days=late_days)
     assert len(str(refused.value).splitlines()) == 2
     assert ladder.database.read_with_retry(extensions_in_force) == []
 
 
 def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     """It uses the versions so far. The audit entry names users with time left, and their grades mention it."""
-    extend_deadline(ladder, "bob", name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
-    extend_deadline(ladder, "cleo", name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
+    extend(ladder, "bob", days=3)
+    extend(ladder, "cleo", days=3)
     for login in ("ada", "bob"):
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
@@ -249,7 +225,7 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
 def test_no_login_of_an_erased_user_stays_in_the_entry_of_a_final(ladder: Ladder) -> None:
     """Also not one before another user's, whose extension ends at the same time."""
     for login in ("bob", "cleo"):
-        extend_deadline(ladder, login, name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
+        extend(ladder, login, days=3)
     for login in ("ada", "cleo"):
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
@@ -278,7 +254,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
 
 def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
     """Others see the deadline of the class, and no reason."""
-    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="teacher", reason="ill")
+    extend(ladder, "ada", days=1)
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
         with ladder.reading(Viewer(login)) as context:
             [first, _] = get_remaining_quota(ladder, context).deadlines

@@ -13,7 +13,6 @@ from sqlalchemy import update
 from ladder import grading, users
 from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
-from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
 from ladder.match_pages import set_void
 from ladder.permissions import PUBLIC_VIEWER, Viewer
@@ -21,7 +20,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, all_releases, list_audit_entries
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
-from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, replace_setting
+from tests.ladder.classes import Clock, add_settings, configure, deadline, extend, hand_in, make_ladder, replace_setting
 from tests.ladder.grading.test_grades import BASELINES, play, store_final
 from tests.ladder.term import Term
 
@@ -55,7 +54,7 @@ def change_everything(ladder: Ladder) -> None:
     set_void(ladder, 2, False, "t", "it didn't")
     hand_in(ladder, "ada", "a", at=LATER + 1)
     play(ladder, "a@2", "b@1", [1] * 20)
-    extend_deadline(ladder, "cleo", name="first", until=None, days=100, late_days=0, actor="t", reason="ill")
+    extend(ladder, "cleo", days=100)
     hand_in(ladder, "cleo", "c", at=LATER + 2)
     disable_bot(ladder, "b", "t", "copied")
     users.set_suspended(ladder, "ada", True, "t", "copied")
@@ -132,7 +131,7 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
 def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
     """Neither in a release, which asks first, nor in a gradebook's file. A later release grades them."""
     for login in ("bob", "cleo"):
-        extend_deadline(ladder, login, name="first", until=None, days=100, late_days=0, actor="t", reason="ill")
+        extend(ladder, login, days=100)
     for name, why in (("one", None), ("two", "a regrade")):
         with pytest.raises(LadderError, match=r"^2 users may still submit: bob, cleo until "):
             grading.release_grades(ladder, name, "teacher", why, deadline="first")

@@ -18,6 +18,7 @@ from ladder.ladder import Ladder, create_ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsUpdater, rebuild_standings, view_standings_page
 from ladder.standings.computation import Standings
+from tests.ladder.classes import look
 from tests.ladder.store.databases import add_bot
 from tests.ladder.term import PLAY, Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -147,8 +148,7 @@ def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
         (Viewer("owner-of-b"), "abcd", None),
         (PUBLIC_VIEWER, "abcd", None),
     ):
-        with ladder.reading(viewer) as context:
-            page = view_standings_page(context, section="A")
+        page = look(ladder, viewer, view_standings_page, section="A")
         assert sorted(row.bot for row in page.standings.items) == list(bots)
         assert (page.total, page.sections) == (len(bots), sections)
 

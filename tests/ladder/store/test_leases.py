@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder import store
+from tests.ladder.store.databases import submit
 
 NOW = 1000.0
 
@@ -13,17 +14,15 @@ def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
         [match] = store.queue_matches(connection, store.RATED, [table], at)
         assert store.claim_match(connection, runner, [], at).id == match
-        assert (
-            store.record_failed_attempt(connection, match, runner, "it ended with -9", timestamp=at, worker_died=died)
-            is False
-        )
+        why = "it ended with -9"
+        assert not store.record_failed_attempt(connection, match, runner, why, timestamp=at, worker_died=died)
         store.cancel_queued_matches(connection, "enough", at, table[0], (store.RATED,))
     assert store.count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
 
 
 def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connection) -> None:
     [match] = store.queue_matches(connection, store.RATED, [(1, 2)], NOW)
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=NOW)
+    version = submit(connection, 1)
     for number in range(store.MAX_LOST_RUNNERS + 3):
         runner = store.register_runner(connection, 1, NOW)
         assert store.claim_match(connection, runner, [], NOW).id == match
@@ -39,7 +38,7 @@ def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connecti
 def test_attempts_are_spaced(connection: Connection, later: float, begins: bool) -> None:
     """The cause of a failure may soon be over; a clock that was set back delays no attempt."""
     [match] = store.queue_matches(connection, store.RATED, [(1, 2)], NOW)
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=NOW)
+    version = submit(connection, 1)
     runner = store.register_runner(connection, 1, NOW)
     store.claim_match(connection, runner, [], NOW)
     store.claim_check(connection, runner, [], NOW)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ladder import store
-from tests.ladder.store.databases import ladder, queue
+from tests.ladder.store.databases import check, ladder, queue, submit
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,12 +32,6 @@ def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
     return tuple(connection.execute(select(matches.c.status, matches.c.runner).where(matches.c.id == match)).one())
 
 
-def queued(connection: Connection, count: int) -> list[int]:
-    from ladder.store import queue_matches
-
-    return queue_matches(connection, "rated", [(1, 2)] * count, 3.0)
-
-
 def test_a_runner_that_was_assumed_dead_takes_part_again(connection: Connection) -> None:
     mine = store.register_runner(connection, 2, 1.0)
     store.end_runner(connection, mine)
@@ -49,8 +43,8 @@ def test_a_runner_that_was_assumed_dead_takes_part_again(connection: Connection)
 
 def test_leases_of_a_runner_that_was_assumed_dead_are_queued_again(connection: Connection) -> None:
     """It learns of its end at its next heartbeat, and may have been killed before."""
-    match = queued(connection, 1)[0]
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=1.0)
+    match = store.queue_matches(connection, store.RATED, [(1, 2)], 3.0)[0]
+    version = submit(connection, 1)
     mine, other = store.register_runner(connection, 2, 1.0), store.register_runner(connection, 2, 1.0)
     store.end_runner(connection, mine)
     assert store.claim_match(connection, mine, [], 1.0).id == match
@@ -65,8 +59,8 @@ def test_leases_of_a_runner_that_was_assumed_dead_are_queued_again(connection: C
 
 def test_a_runner_does_not_restart_its_matches_in_progress(connection: Connection) -> None:
     """This holds too where they were queued again because the runner was assumed dead."""
-    first, second = queued(connection, 2)
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=1.0)
+    first, second = store.queue_matches(connection, store.RATED, [(1, 2)] * 2, 3.0)
+    version = submit(connection, 1)
     mine = store.register_runner(connection, 2, 1.0)
     assert store.claim_match(connection, mine, [], 1.0).id == first
     assert store.claim_check(connection, mine, [], 1.0).id == version
@@ -77,8 +71,8 @@ def test_a_runner_does_not_restart_its_matches_in_progress(connection: Connectio
 
 def test_a_runner_that_wakes_up_returns_no_task_of_another(connection: Connection) -> None:
     """Otherwise a third one would run it at the same time."""
-    match = queued(connection, 1)[0]
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=1.0)
+    match = store.queue_matches(connection, store.RATED, [(1, 2)], 3.0)[0]
+    version = submit(connection, 1)
     slept, other = store.register_runner(connection, 2, 1.0), store.register_runner(connection, 2, 1.0)
     store.claim_match(connection, slept, [], 1.0)
     store.claim_check(connection, slept, [], 1.0)
@@ -88,22 +82,19 @@ def test_a_runner_that_wakes_up_returns_no_task_of_another(connection: Connectio
     assert not store.record_failed_attempt(connection, match, slept, "its worker died", timestamp=2.0)
     assert not store.release_check(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
-    assert (
-        store.get_version_by_id(connection, version).status,
-        store.get_version_by_id(connection, version).attempts,
-    ) == ("checking", 0)
+    kept = store.get_version_by_id(connection, version)
+    assert (kept.status, kept.attempts) == ("checking", 0)
 
 
 def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(connection: Connection) -> None:
     """A step replaces those of its number and later; a step of a runner that lost the version is ignored."""
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=1.0)
+    version = submit(connection, 1)
     mine, other = store.register_runner(connection, 1, 1.0), store.register_runner(connection, 1, 1.0)
     store.save_check_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
     store.claim_check(connection, mine, [], 1.0)
     assert store.get_check_steps(connection, version) == []
-    store.save_check_steps(
-        connection, version, mine, [(1, "a", b""), (2, "running", b""), (2, "b", b"log"), (3, "c", b"")], 2.0
-    )
+    steps = [(1, "a", b""), (2, "running", b""), (2, "b", b"log"), (3, "c", b"")]
+    store.save_check_steps(connection, version, mine, steps, 2.0)
     store.save_check_steps(connection, version, other, [(1, "other", b"")], 2.0)
     assert store.get_check_steps(connection, version) == ["a", "b", "c"]
     store.save_check_steps(connection, version, mine, [(1, "again", b"")], 2.0)
@@ -112,24 +103,14 @@ def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(conn
     assert store.get_check_steps(connection, version) == []
     store.claim_check(connection, other, [], 2.0)
     store.save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "running", b"")], 2.0)
-    assert store.finish_check(
-        connection,
-        version,
-        [("a", b""), ("end", b"")],
-        reason=None,
-        command=["python3"],
-        built_digest=None,
-        timestamp=3.0,
-    )
+    check(connection, version, steps=[("a", b""), ("end", b"")])
     store.save_check_steps(connection, version, other, [(1, "late", b"")], 4.0)
     assert store.get_check_steps(connection, version) == ["a", "end"]
 
 
 def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None:
-    version = store.add_version(connection, 1, "0" * 64, single_file_name="a.py", timestamp=1.0)
-    assert store.finish_check(
-        connection, version, [("{}", b"")], reason=None, command=["python3"], built_digest=None, timestamp=2.0
-    )
+    version = submit(connection, 1)
+    check(connection, version)
     assert not store.finish_check(
         connection, version, [("{}", b"")] * 2, reason="it is broken", command=None, built_digest=None, timestamp=3.0
     )

@@ -1,18 +1,64 @@
-"""Tests of the contract of every store. A new one is tested by adding it to STORES."""
+"""Tests of what the folder of a run and the database of a ladder have in common."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select
 
-from arena.referee import MAX_SAMPLES_PER_FAULT, FailedMatch, StoredFaultSample
+from arena.referee import MAX_SAMPLES_PER_FAULT, FailedMatch, GameResult, PlayedMatch, StoredFaultSample
 from arena.run import RunFolder, Store
+from ladder import store as database
 from tests.ladder.store.databases import ladder, queue_numbered
-from tests.ladder.store.ladder_store import LadderStore
 from tests.ladder.store.matches import match_of, results_of, sample_of
-from tests.ladder.store.memory import MemoryStore
+from tests.ladder.version_refs import version_ids_by_ref
+
+matches, failed_attempts = (database.METADATA.tables[name] for name in ("matches", "failed_attempts"))
+
+
+class LadderStore:
+    """A ladder's database as a store of its matches, by their IDs."""
+
+    def __init__(self, opened: database.Database) -> None:
+        self._database = opened
+
+    def list_missing(self, asked: Iterable[int]) -> list[int]:
+        wanted = list(asked)
+        with self._database.read() as connection:
+            query = select(matches.c.id).where(matches.c.id.in_(wanted), matches.c.status != database.ENDED)
+            open_ones = set(connection.scalars(query))
+        return [match for match in wanted if match in open_ones]
+
+    def save(self, played: PlayedMatch) -> None:
+        self._database.write(lambda connection: database.save_match(connection, played, 5.0))
+
+    def add_failed_attempt(self, void: FailedMatch) -> None:
+        values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.is_last}
+        new = insert(failed_attempts).values(**values, failed_at=5.0)
+        self._database.write(lambda connection: connection.execute(new))
+
+    def list_matches(self) -> list[int]:
+        with self._database.read() as connection:
+            query = select(matches.c.id).where(matches.c.outcome == database.PLAYED)
+            return list(connection.scalars(query.order_by(matches.c.end_sequence)))
+
+    def results(self, match: int) -> tuple[GameResult, ...]:
+        with self._database.read() as connection:
+            return database.match_results(connection, match)
+
+    def fault_samples(self, bot: str) -> list[StoredFaultSample]:
+        with self._database.read() as connection:
+            return database.list_fault_samples(connection, version_ids_by_ref(connection, [bot])[bot])
+
+    def list_failed_attempts(self) -> list[FailedMatch]:
+        query = select(failed_attempts.c.match, failed_attempts.c.reason, failed_attempts.c.is_last)
+        with self._database.read() as connection:
+            return [FailedMatch(*row) for row in connection.execute(query.order_by(failed_attempts.c.id))]
+
+    def finish(self) -> None:
+        """Do nothing: every write is already on the disk."""
 
 
 def folder(path: Path) -> RunFolder:
@@ -21,20 +67,18 @@ def folder(path: Path) -> RunFolder:
     return store
 
 
-STORES: dict[str, Callable[[Path], Store]] = {"folder": folder, "memory": lambda path: MemoryStore()}
-
-every_store = pytest.mark.parametrize("name", [*STORES, "sqlite", "postgresql"])
+every_store = pytest.mark.parametrize("name", ["folder", "sqlite", "postgresql"])
 
 
 @pytest.fixture
 def store(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
-    if name in STORES:
-        yield STORES[name](tmp_path)
+    if name == "folder":
+        yield folder(tmp_path)
         return
     url = request.getfixturevalue("postgres_url") if name == "postgresql" else f"sqlite:///{tmp_path}/ladder.db"
-    with closing(ladder(url)) as database:
-        queue_numbered(database, range(6))
-        yield LadderStore(database)
+    with closing(ladder(url)) as made:
+        queue_numbered(made, range(6))
+        yield LadderStore(made)
 
 
 @every_store

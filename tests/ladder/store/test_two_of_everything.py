@@ -1,26 +1,16 @@
 """Tests with two of everything: finals, owners, machines, days, states of a match. Changing one leaves the other."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
 
 from arena.referee import GameResult, PlayedMatch
 from ladder import store
-from tests.ladder.store.databases import ladder
 
-NOW, DAY_S = 5.0, 86_400.0
-match_players, matches = store.METADATA.tables["match_players"], store.METADATA.tables["matches"]
-
-
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
-    with closing(ladder(f"sqlite:///{tmp_path}/l.db")) as database, database.engine.connect() as made, made.begin():
-        yield made
+NOW = 5.0
+matches = store.METADATA.tables["matches"]
+pytestmark = pytest.mark.parametrize("url", [None], ids=["sqlite"])
 
 
 def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:

@@ -34,7 +34,7 @@ from ladder.store import (
 from ladder.tables.prepared_bots import PreparedBots, TableSandboxes
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
-from tests.ladder.classes import configure
+from tests.ladder.classes import configure, look
 from tests.ladder.ladders import ladder_in
 
 ADA, BOB = Viewer("ada"), Viewer("bob")
@@ -421,8 +421,7 @@ def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladde
 
 def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
     def online() -> tuple[str, ...]:
-        with ladder.reading(PUBLIC_VIEWER) as context:
-            return tables.list_tables(context).online
+        return look(ladder, PUBLIC_VIEWER, tables.list_tables).online
 
     assert online() == ()
     tables.record_presence(ladder, ["bob", "3/1"])

@@ -13,7 +13,6 @@ from arena.referee import read_record, write_record
 from ladder import users
 from ladder.activation import activate_version, disable_bot
 from ladder.bots import find_similar_versions, submit_bot, view_bot
-from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades, reproduce_release
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
@@ -21,7 +20,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
 from ladder.tables import OpenTableRequest, close_session, open_session
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team
-from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder
+from tests.ladder.classes import Clock, add_settings, configure, deadline, extend, hand_in, look, make_ladder
 from tests.replay.games import random_game
 
 NAMES = ("zqada", "zqname", "zqmail", "zq77")
@@ -71,9 +70,7 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         hand_in(ladder, "cyd", "other")
         hand_in(ladder, "zqada", "bot", reason="zqname.py: no bot")
         hand_in(ladder, "zqada", "bot")
-        extend_deadline(
-            ladder, "zqada", name="first", until=None, days=7, late_days=0, actor="prof", reason="Zqname is ill"
-        )
+        extend(ladder, "zqada", days=7, reason="Zqname is ill")
         disable_bot(ladder, "bot", "prof", "Zqname copied it")
         table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="zqadas-bot"), "zqada").session
         record = random_game(PRESETS["coup"], 3, 1)
@@ -137,8 +134,7 @@ def test_no_version_of_an_erased_user_is_activated(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
         hand_in(ladder, "ada", "bot")
         users.erase_user(ladder, "ada", "prof", "asked")
-        with ladder.reading(STAFF_VIEWER) as context:
-            page = view_bot(context, "bot")
+        page = look(ladder, STAFF_VIEWER, view_bot, "bot")
         assert "bot:activate" not in page.permissions
         with pytest.raises(LadderError, match="were erased"):
             activate_version(ladder, "bot", 1, actor="prof", reason="by mistake")

@@ -25,7 +25,7 @@ from ladder.standings import rebuild_standings, view_standings
 from ladder.store import METADATA, find_final
 from ladder.tables import OpenTableRequest, open_session
 from ladder.web import make_app
-from tests.ladder.classes import add_settings, configure, hand_in, make_ladder, serve
+from tests.ladder.classes import add_settings, configure, hand_in, look, make_ladder, serve
 from tests.ladder.pool import workers
 from tests.ladder.web.visitors import paths
 
@@ -56,8 +56,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         create_final(made, "first", None, games=2, actor="prof")
         serve(made)
         serve(made, 4)
-        with made.reading(STAFF_VIEWER) as context:
-            [last, *_] = list_matches(context, kind="rated").items
+        [last, *_] = look(made, STAFF_VIEWER, list_matches, kind="rated").items
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
         users.set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")

@@ -39,7 +39,17 @@ from ladder.users import (
     set_withdrawn,
 )
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, configure, copy_ladder, deadline, hand_in, make_ladder, serve
+from tests.ladder.classes import (
+    Clock,
+    add_settings,
+    configure,
+    copy_ladder,
+    deadline,
+    hand_in,
+    look,
+    make_ladder,
+    serve,
+)
 from tests.ladder.term import Term
 
 PEOPLE = "ada bob cleo dan"
@@ -67,8 +77,7 @@ def join_team(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Te
 
 
 def current(ladder: Ladder) -> dict[str, str]:
-    with ladder.reading(STAFF_VIEWER) as context:
-        return {row.login: row.team for row in list_teams(context).items if row.left_at is None}
+    return {row.login: row.team for row in look(ladder, STAFF_VIEWER, list_teams).items if row.left_at is None}
 
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
@@ -96,8 +105,7 @@ def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
     assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == TeamChanges(0, 1, 0)
     assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
-    with ladder.reading(STAFF_VIEWER) as context:
-        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in list_teams(context).items]
+    rows = [(row.team, row.login, row.joined_at, row.left_at) for row in look(ladder, STAFF_VIEWER, list_teams).items]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     output = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*output, "left Red: alone"]]
@@ -105,8 +113,7 @@ def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
 
 def test_staff_enters_the_start_of_a_membership(ladder: Ladder) -> None:
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
-    with ladder.reading(STAFF_VIEWER) as context:
-        assert [row.joined_at for row in list_teams(context).items] == [9e5]
+    assert [row.joined_at for row in look(ladder, STAFF_VIEWER, list_teams).items] == [9e5]
     assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
@@ -260,8 +267,7 @@ def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
 
 def test_a_team_named_like_a_user_has_no_bots_of_that_user(ladder: Ladder) -> None:
     join_team(ladder, "ada", "bob")
-    with ladder.reading(STAFF_VIEWER) as context:
-        bots = {summary.user.login: summary.bots for summary in list_users_for_admin(context).items}
+    bots = {summary.user.login: summary.bots for summary in look(ladder, STAFF_VIEWER, list_users_for_admin).items}
     assert (bots["ada"], bots["bob"]) == (("bot-ada",), ("bot-bob",))
 
 

@@ -16,14 +16,13 @@ from starlette.testclient import TestClient
 from ladder import store
 from ladder.audit_log import list_audit_log
 from ladder.dashboards import UserAdminPage, view_user_for_admin
-from ladder.deadlines import extend_deadline
 from ladder.grading import get_commitment_file, release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
 from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
 from ladder.users import create_account, issue_secret, set_suspended
-from tests.ladder.classes import add_settings, configure, deadline, replace_setting
+from tests.ladder.classes import add_settings, configure, deadline, extend, look, replace_setting
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
 from tests.ladder.web.visitors import Pages, hidden_fields, post
@@ -36,13 +35,11 @@ def import_roster(staff: TestClient, name: str, text: str) -> str:
 
 
 def person(ladder: Ladder, login: str) -> UserAdminPage:
-    with ladder.reading(STAFF_VIEWER) as context:
-        return view_user_for_admin(context, login)
+    return look(ladder, STAFF_VIEWER, view_user_for_admin, login)
 
 
 def last_entry(ladder: Ladder) -> tuple[str, str, str]:
-    with ladder.reading(STAFF_VIEWER) as context:
-        line = list_audit_log(context).items[0]
+    line = look(ladder, STAFF_VIEWER, list_audit_log).items[0]
     return line.actor, line.action, line.reason
 
 
@@ -454,7 +451,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     change(table="deadlines", index="0", name="first", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     [deadline] = web.ladder.settings.deadlines
     assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2096-07-01T23:59:00+02:00", 5)
-    extend_deadline(web.ladder, "ada", name="first", until=None, days=1, late_days=0, actor="staff", reason="ill")
+    extend(web.ladder, "ada", days=1)
     change(table="deadlines", index="0", name="last", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     meanwhile = {"table": "deadlines", "index": "0", "at": "2096-07-02T23:59", "zone": "+02:00", "sha256": "0"}
     kept = change(400, **meanwhile, name="last", grace_minutes="7")

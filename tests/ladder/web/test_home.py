@@ -8,7 +8,7 @@ from ladder.bots import list_lost_games, submit_bot
 from ladder.permissions import Viewer
 from ladder.store import User, find_bot, register_runner, save_users
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import add_settings, configure, deadline
+from tests.ladder.classes import add_settings, configure, deadline, look
 from tests.ladder.ladders import freeze, pass_all
 from tests.ladder.term import Term, write
 from tests.ladder.web.visitors import Pages
@@ -43,8 +43,7 @@ def test_a_lost_game_links_to_the_moment_of_elimination_in_the_own_seat(web: Pag
     steps = next(each for each in replay["games"] if each["game"] == game.game)
     assert replay["bots"][steps["seating"][game.seat]] == game.version_ref
     assert "late loses the " in game.cause
-    with web.ladder.reading(Viewer("bob")) as context:
-        assert list_lost_games(context, bot, 1) == ()
+    assert look(web.ladder, Viewer("bob"), list_lost_games, bot, 1) == ()
 
 
 def test_words_and_dates_need_no_other_page_and_no_script(web: Pages) -> None:

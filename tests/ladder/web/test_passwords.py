@@ -11,6 +11,7 @@ from ladder.dashboards import list_events
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.users import AuthenticationError, issue_secret, set_suspended, sign_in_by_password
 from tests.cases import each
+from tests.ladder.classes import look
 from tests.ladder.term import Term
 from tests.ladder.web.visitors import URL, Pages
 
@@ -127,8 +128,7 @@ def test_staff_sees_sign_ins_and_failures(web: Pages, own: Term) -> None:
         ("sign_in_failed", "the login or the password is wrong"),
     ]
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
-        with web.ladder.reading(viewer) as context:
-            assert list_events(context, before).items == ()
+        assert look(web.ladder, viewer, list_events, before).items == ()
 
 
 def test_staff_removes_a_password_and_its_sessions(web: Pages, own: Term) -> None:

@@ -13,7 +13,7 @@ from ladder.match_pages import list_matches
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.web import export_static_site
 from tests.cli_workspace import BOT
-from tests.ladder.classes import configure
+from tests.ladder.classes import configure, look
 from tests.ladder.term import Term, write
 
 ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", "~2e", "..a", "\U0001f600" * 40)
@@ -61,8 +61,7 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
 def test_the_newest_matches_have_pages_with_their_replays(own: Term, tmp_path: Path) -> None:
     with closing(open_ladder(own.path)) as ladder:
         export_static_site(ladder, tmp_path / "site", matches=2)
-        with ladder.reading(PUBLIC_VIEWER) as context:
-            newest = [str(line.id) for line in list_matches(context, limit=2).items]
+        newest = [str(line.id) for line in look(ladder, PUBLIC_VIEWER, list_matches, limit=2).items]
     written = tmp_path / "site" / "matches"
     assert sorted(path.name for path in written.iterdir() if path.name.isdecimal()) == sorted(newest)
     assert [(written / id / "replay" / "index.html").is_file() for id in newest] == [True, True]

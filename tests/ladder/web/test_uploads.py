@@ -23,6 +23,7 @@ from ladder.permissions import Viewer
 from ladder.store import find_bot, versions_of
 from ladder.users import issue_secret
 from tests.cli_workspace import QUICK_BOT, Place
+from tests.ladder.classes import look
 from tests.ladder.invariants import require_sound
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
@@ -189,8 +190,7 @@ def test_concurrent_equal_uploads_to_two_servers_are_one_version(place: Place, p
         assert states(folder) == ["accepted", "queued", "queued"]
         with closing(open_ladder(folder)) as ladder:
             require_sound(ladder)
-            with ladder.reading(Viewer("ada")) as context:
-                kept = find_version_archive(context, "ada", 2)
+            kept = look(ladder, Viewer("ada"), find_version_archive, "ada", 2)
     with tarfile.open(fileobj=io.BytesIO(kept)) as files:
         [file] = files.getmembers()
         held = files.extractfile(file)
