@@ -112,15 +112,10 @@ class TableServer:
 
 @contextmanager
 def serve_tables(
-    *kinds: str,
-    games: int = 1,
-    rules: str = "coup",
-    ping_s: float = 20.0,
-    offer: dict[str, Any] | None = None,
-    **given: Any,
+    *kinds: str, games: int = 1, rules: str = "coup", ping_s: float = 20.0, offer: Any = (), **given: Any
 ) -> Iterator[TableServer]:
     """Serve a table with slots of these kinds; the secret of the `n`th is `secretn`."""
-    there = TableServer(kinds, games, rules, offer or {}, given)
+    there = TableServer(kinds, games, rules, dict(offer), given)
 
     async def person(ws: WebSocket) -> None:
         channel = tables.WebChannel(ws)
@@ -174,14 +169,8 @@ def serve_tables(
     ]
     ready = threading.Event()
     with create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(
-            Starlette(routes=routes),
-            log_config=None,
-            ws_max_size=tables.MAX_FRAME_BYTES,
-            ws_ping_interval=ping_s,
-            lifespan="off",
-        )
-        server = uvicorn.Server(config)
+        sizes = {"ws_max_size": tables.MAX_FRAME_BYTES, "ws_ping_interval": ping_s}
+        server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_config=None, lifespan="off", **sizes))
 
         async def run() -> None:
             there.make()

@@ -90,11 +90,8 @@ def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
         await asyncio.sleep(0)
         assert [message["closed"] for message in got[1] if "closed" in message] == ["", "closed during a game", ""]
         ada, bob, eve = ([message for message in mine if "closed" not in message] for mine in got)
-        assert [message.get("problem") for message in ada] == [
-            "The chat is closed during a game.",
-            None,
-            "Wait a second between two lines.",
-        ]
+        problems = ["The chat is closed during a game.", None, "Wait a second between two lines."]
+        assert [message.get("problem") for message in ada] == problems
         assert [message["problem"] for message in eve if "problem" in message] == ["Staff muted you."]
         assert [lines(message) for message in bob] == [[("slot 0", "after it")]]
         chat.keep([999])

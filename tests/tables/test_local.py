@@ -113,9 +113,7 @@ def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], wi
     assert page.request.get(address).status == 200
 
 
-def test_a_reload_keeps_the_seat_and_another_tab_takes_it_over(
-    start: Callable[..., str], window: Callable[..., Any]
-) -> None:
+def test_a_reload_keeps_the_seat_and_another_tab_gets_it(start: Callable[..., str], window: Callable[..., Any]) -> None:
     """The first tab shows this, and can take the seat back."""
     url = start()
     first = window(url)

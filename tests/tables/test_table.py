@@ -268,18 +268,9 @@ def test_invalid_answers_to_the_open_request_are_ignored() -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         frame = await there.until(people[0], _asks)
         number = frame["game"]["ask"]["id"]
-        for wrong in (
-            {},
-            {"answer": None},
-            {"answer": {}},
-            {"answer": {"id": number}},
-            {"answer": {"id": number, "choice": True}},
-            {"answer": {"id": number, "choice": 99}},
-            {"answer": {"id": number, "choice": -1}},
-            {"answer": {"id": number + 1, "choice": 0}},
-            {"go_on": True},
-            {"rematch": True},
-        ):
+        answers = (None, {}, {"id": number}, {"id": number + 1, "choice": 0})
+        answers += tuple({"id": number, "choice": choice} for choice in (True, 99, -1))
+        for wrong in ({}, {"go_on": True}, {"rematch": True}, *({"answer": answer} for answer in answers)):
             there.table.handle_request(people[0], wrong)
             assert there.table.frame(people[0])["game"]["ask"]["id"] == number
         hint = there.table.handle_request(people[0], {"hint": True})
@@ -366,12 +357,11 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
     """Quick answers don't shorten it, and no clock runs meanwhile."""
 
     async def play(there: SampleTable) -> None:
-        first, second = there.table.join("secret0"), None
+        first = there.table.join("secret0")
         begun = time.monotonic()
         second = there.table.join("secret1")
         plays = asyncio.gather(there.play(first, 1), there.play(second, 2))
-        frame = await there.until(there.table.join(None), lambda frame: frame["game"] and frame["game"]["turn"] > 4)
-        assert frame["game"]["turn"] > 4
+        await there.until(there.table.join(None), lambda frame: frame["game"] and frame["game"]["turn"] > 4)
         assert time.monotonic() - begun >= 4 * 0.1  # each turn has a window with people at least
         there.table.end("enough")
         plays.cancel()
@@ -383,13 +373,8 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
 def test_the_table_plays_at_the_slowest_pace_of_connected_people() -> None:
     async def play(there: SampleTable) -> None:
         first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
-        for client, pace, applies in (
-            (first, "fast", "normal"),
-            (second, "instant", "fast"),
-            (looker, "slow", "fast"),
-            (first, "glacial", "fast"),
-            (second, "slow", "slow"),
-        ):
+        asked = ((first, "fast"), (second, "instant"), (looker, "slow"), (first, "glacial"), (second, "slow"))
+        for (client, pace), applies in zip(asked, ("normal", "fast", "fast", "fast", "slow"), strict=True):
             there.table.handle_request(client, {"pace": pace})
             assert there.table.frame(first)["table"]["pace"] == applies
         there.table.remove_client(second)
@@ -559,14 +544,8 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         assert there.table.frame(ada)["table"]["start"] == {"empty": 1, "bots": False, "close": True}
         assert names(there.table.frame(ada)) == ["bot0", "bot1", "person0", None]
         assert names(there.table.frame(looker)) == [None, None, "person0", None]
-        requests = (
-            {"add": {"bot": "honest@1"}},
-            {"add": {"place": True}},
-            {"remove": 3},
-            {"remove": 1},
-            {"rules": "duel"},
-            {"start": "bots"},
-        )
+        requests = [{"add": {"bot": "honest@1"}}, {"add": {"place": True}}, {"remove": 3}, {"remove": 1}]
+        requests += [{"rules": "duel"}, {"start": "bots"}]
         for client, pace in ((looker, "instant"), (ada, "fast")):
             there.table.handle_request(client, {"table_pace": "fast"})
             assert there.table.frame(looker)["table"]["pace"] == pace

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -22,6 +21,7 @@ import pytest
 from arena.workers import ExecutorLostError, WorkerDiedError, WorkerRejectedError
 from arena.workers.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
+from tests.sandbox.talk import until
 
 LIMIT_S = 120
 
@@ -48,14 +48,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def executor_on(cluster: Cluster, admit: Any = os.getpid, **options: Any) -> DaskExecutor:
     return DaskExecutor(cluster.address, f"test {admit}", admit, **options)
-
-
-def until(what: Any, limit_s: float = LIMIT_S) -> Any:
-    deadline = time.monotonic() + limit_s
-    while not (found := what()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-    return found
 
 
 def outcome_of(future: "Future[Any]") -> Any:
@@ -179,11 +171,6 @@ def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Clust
 def test_importing_the_module_does_not_import_dask() -> None:
     code = "import sys, arena.workers.cluster; print([name for name in ('dask', 'distributed') if name in sys.modules])"
     root = str(Path(__file__).parents[2])
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        env={**os.environ, "PYTHONPATH": root},
-    )
+    env = {**os.environ, "PYTHONPATH": root}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, env=env)
     assert found.stdout == "[]\n"
