@@ -18,7 +18,7 @@ from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
 from ladder.runner import LadderRunner
 from ladder.store import finish_check, get_version_by_id, set_active_version
-from ladder.users import import_users, parse_roster
+from ladder.users import IssuedSecret, import_users, issue_secret, parse_roster, sign_in_by_link
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.ladders import WORDS
 from tests.ladder.pool import workers
@@ -72,6 +72,11 @@ def hand_in(
 
     ladder.database.write(act)
     return version
+
+
+def sign_in(ladder: Ladder, login: str) -> IssuedSecret:
+    """Sign a user in by a link; return the session."""
+    return sign_in_by_link(ladder, issue_secret(ladder, login, "link", "staff").secret)
 
 
 def serve(ladder: Ladder, matches: int | None = None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event
 
+from ladder.ladder import Ladder, open_ladder
 from tests.ladder.store.databases import ladder as make_database
 from tests.ladder.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
 from tests.postgres import Postgres, postgres
@@ -97,6 +98,13 @@ def own(tmp_path: Path, term: Term) -> Term:
     """Give a copy of the ladder, which may be changed."""
     journal = shutil.ignore_patterns("*-shm", "*-wal")  # a process that reads it removes them at its end
     return Term(Path(shutil.copytree(term.path, tmp_path / "spring", ignore=journal)))
+
+
+@pytest.fixture
+def ladder(own: Term) -> Iterator[Ladder]:
+    """Give the ladder of the copy."""
+    with closing(open_ladder(own.path)) as made:
+        yield made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

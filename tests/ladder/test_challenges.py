@@ -1,9 +1,8 @@
 """Tests of challenges and of `rerate`. Some answer feature requests of other platforms' users."""
 
-from contextlib import closing
 from dataclasses import replace
 
-from ladder.ladder import open_ladder
+from ladder.ladder import Ladder
 from ladder.standings.computation import Standings
 from ladder.store import find_latest_snapshot, save_snapshot
 from tests.ladder.classes import configure
@@ -66,14 +65,13 @@ def test_recomputed_standings_are_the_same(own: Term) -> None:
     assert output["matches"] == 6
 
 
-def test_standings_that_contradict_the_results_are_found_and_fixed(own: Term) -> None:
-    with closing(open_ladder(own.path)) as ladder:
-        with ladder.database.read() as connection:
-            table = Standings.from_json(find_latest_snapshot(connection) or "")
-        row = table.items[0]
-        wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
-        text = replace(table, items=(wrong, *table.items[1:])).to_json()
-        ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
+def test_standings_that_contradict_the_results_are_found_and_fixed(own: Term, ladder: Ladder) -> None:
+    with ladder.database.read() as connection:
+        table = Standings.from_json(find_latest_snapshot(connection) or "")
+    row = table.items[0]
+    wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
+    text = replace(table, items=(wrong, *table.items[1:])).to_json()
+    ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
     output = own.arena("rerate", code=1)
     assert "they differ from the stored standings" in output.err
     assert f"{row.bot}@{row.number}" in output.out

@@ -121,9 +121,7 @@ def test_a_writer_has_20_lines_a_minute(ladder: Ladder) -> None:
     write_lobby_line(ladder, "ada", "22")
 
 
-def test_a_line_is_stored_once_if_the_answer_to_its_commit_is_lost(
-    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_is_stored_once_if_the_answer_to_it_is_lost(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     write_once, times = ladder.database.write, itertools.count(ladder.clock())
     monkeypatch.setattr(ladder, "clock", lambda: next(times))
     monkeypatch.setattr(ladder.database, "write", lambda act: write_once(act) and write_once(act))

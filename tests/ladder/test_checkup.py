@@ -72,10 +72,8 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
         store.queue_matches(connection, store.RATED, [[1, 2]], 3.0)
         runner = store.register_runner(connection, 2, 4.0)
         store.claim_match(connection, runner, [], 1.0)
-        dead = update(store.METADATA.tables["runners"]).values(
-            process_start="long ago"
-        )  # another process had its number
-        connection.execute(dead)
+        dead = {"process_start": "long ago"}  # another process had its number
+        connection.execute(update(store.METADATA.tables["runners"]).values(dead))
 
     ladder.database.write(act)
     assert failed_findings(ladder) == ["runner"]
@@ -173,8 +171,6 @@ def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> Non
 
 
 def output(place: Place) -> list[dict[str, str]]:
-    import json
-
     ran = place.call("ladder", "doctor", "spring", "--json")
     assert ran.code == 0
-    return list(json.loads(ran.out)["items"])
+    return ran.json["items"]

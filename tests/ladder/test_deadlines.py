@@ -39,8 +39,9 @@ def at(hours: float, ladder: Ladder) -> None:
     ladder.clock = Clock(DUE + hours * HOUR)
 
 
-def submit_step(hours: float) -> Step:
-    return lambda ladder: hand_in(ladder, "ada", "a", at=DUE + hours * HOUR)
+def submit_step(hours: float, reason: str | None = None) -> Step:
+    """Submit a version, which passes its check unless a reason is given."""
+    return lambda ladder: hand_in(ladder, "ada", "a", at=DUE + hours * HOUR, reason=reason)
 
 
 def queue_step(hours: float, received: float | None = None) -> Step:
@@ -161,6 +162,8 @@ TWO = [submit_step(-5), submit_step(-4)]
         ([*TWO, is_auto_disabled], "a@2"),  # this spares others its forfeits, and decides nothing about the owner
         ([*TWO, is_auto_disabled, activate_step(-3, 1)], "a@1"),
         ([*TWO, submit_step(0.25)], "a@3"),  # the very end of the grace
+        ([*TWO, submit_step(0.25, "it hangs")], "a@2"),
+        ([submit_step(-1, "it hangs"), submit_step(1), submit_step(24)], "a@2"),  # late: the first accepted one counts
         ([*TWO, submit_step(0.25 + 1 / HOUR)], "a@2"),
         ([submit_step(0.25 + 7 * 24)], "a@1"),  # the very end of the days that are accepted
         ([submit_step(0.25 + 7 * 24 + 1 / HOUR)], None),

@@ -19,9 +19,7 @@ from tests.postgres import Postgres, postgres_problem
 @pytest.mark.clock
 @pytest.mark.needs("postgresql", postgres_problem())
 @each("frozen", [False, True])
-def test_metrics_answer_within_a_second_while_postgresql_is_down(
-    tmp_path: Path, own_server: Postgres, frozen: bool
-) -> None:
+def test_metrics_answer_in_a_second_while_postgres_is_down(tmp_path: Path, own_server: Postgres, frozen: bool) -> None:
     """The last values stay. A server that hangs is as unreachable as one that has stopped."""
     ladder = small_ladder(tmp_path / str(frozen), own_server.create(f"frozen_{frozen}"))
     play(ladder, 3)

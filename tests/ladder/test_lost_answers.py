@@ -24,7 +24,7 @@ from ladder.settings_forms import change_settings, hash_settings
 from ladder.standings import rebuild_standings
 from ladder.store import Database, claim_check, finish_check, register_runner
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve, sign_in
 from tests.ladder.small_ladder import rows
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def reference(ladder: Ladder) -> None:
 
 
 def signed_in(ladder: Ladder) -> None:
-    users.sign_in_by_link(ladder, users.issue_secret(ladder, "bob", "link", "teacher").secret)
+    sign_in(ladder, "bob")
 
 
 def token(ladder: Ladder) -> None:
@@ -52,7 +52,7 @@ def token(ladder: Ladder) -> None:
 
 
 def password(ladder: Ladder) -> None:
-    session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "bob", "link", "teacher").secret)
+    session = sign_in(ladder, "bob")
     bob = users.authenticate_secret(ladder, session.secret, "session")
     users.set_password(ladder, bob, "a horse in a boat")
     users.set_password(ladder, bob, "a boat on a horse", "a horse in a boat")
@@ -74,9 +74,8 @@ def suspended(ladder: Ladder) -> object:
 
 
 def signed_up(ladder: Ladder) -> object:
-    return users.create_account(
-        ladder, users.issue_secret(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", ""
-    ).id
+    secret = users.issue_secret(ladder, "staff", "join", "teacher", "ask").secret
+    return users.create_account(ladder, secret, "cyd", "Cyd", "").id
 
 
 def approved(ladder: Ladder) -> object:
@@ -200,9 +199,7 @@ def content_of(ladder: Ladder) -> dict[str, Any]:
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]
     events = [tuple(str(part) for part in row[2:]) for row in found["events"]]
-    found["events"] = sorted(
-        event for event in events if event[0] != "standings_updated"
-    )  # by the time, not by results
+    found["events"] = sorted(event for event in events if event[0] != "standings_updated")  # that come by the time
     found["matches"] = [row[:15] for row in found["matches"]]  # without the order of the ends, and the runner
     return {name: [row[:1] for row in some] if name in PLAYED else some for name, some in found.items()}
 

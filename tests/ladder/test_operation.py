@@ -15,8 +15,9 @@ from ladder.health import parse_address
 from ladder.ladder import Ladder, PruneResult, count_expired, prune_expired
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
-from ladder.store import FINAL, count_ladder, list_live_runners, register_runner
+from ladder.store import FINAL, list_live_runners, register_runner
 from tests.cli_workspace import Place
+from tests.ladder.ladders import has_more
 from tests.ladder.small_ladder import play, rows, small_ladder
 from tests.ports import free_port
 
@@ -43,9 +44,7 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
     assert "running spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
-    place.wait(
-        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner
-    )
+    place.wait(has_more(ladder, 3), process=runner)
     if sys.platform == "linux":  # elsewhere no process shows its environment
         [worker, *_] = [line for line in place.processes() if "arena.workers" in line]
         given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
@@ -74,12 +73,9 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
 @pytest.mark.parametrize("url", [None])
 def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) -> None:
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    place.wait(
-        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
-    )
+    place.wait(has_more(ladder, 2), process=runner)
     runner.send_signal(signal.SIGTERM)
-    stderr = runner.stderr
-    while "stopping after" not in (line := stderr.readline()):
+    while "stopping after" not in (line := runner.stderr.readline()):
         assert line, "it ended without a word"
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code in (0, 130)  # 0: it had ended before it was asked again
@@ -89,9 +85,7 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
 @pytest.mark.parametrize("url", [None])
 def test_a_runner_that_hears_of_its_servers_death_several_times_stops_gracefully(ladder: Ladder, place: Place) -> None:
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    place.wait(
-        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
-    )
+    place.wait(has_more(ladder, 2), process=runner)
     runner.send_signal(signal.SIGUSR1)  # by which `serve` lets it end with the server
     while "stopping after" not in (line := runner.stderr.readline()):
         assert line, "it ended without a word"
@@ -117,12 +111,8 @@ def test_an_invalid_address_is_refused(address: str) -> None:
 
 def test_every_process_ends_when_another_version_upgraded_the_database(ladder: Ladder, place: Place) -> None:
     """Source: the restart rules of docs/coup-ladder.service: systemd doesn't start again what ended with 2."""
-    commands = (
-        ["run", "spring", "--jobs", 1],
-        ["serve-tables", "spring"],
-        ["serve", "spring", "--no-runner", "--port", 0],
-    )
-    started = [place.start("ladder", *words) for words in commands]
+    commands = (["run", "--jobs", 1], ["serve-tables"], ["serve", "--no-runner", "--port", 0])
+    started = [place.start("ladder", command, "spring", *words) for command, *words in commands]
 
     def are_ready() -> bool:
         with ladder.database.read() as connection:
@@ -136,11 +126,9 @@ def test_every_process_ends_when_another_version_upgraded_the_database(ladder: L
     )
     for process in started:
         ended = place.end(process)
-        last = ended.err.splitlines()[-1]
+        why = r"\S+Z error (runner=\w+ )?a newer version of the arena upgraded the database to schema 9999"
         assert ended.code == 2, ended.err
-        assert re.match(
-            r"\S+Z error (runner=\w+ )?a newer version of the arena upgraded the database to schema 9999", last
-        )
+        assert re.match(why, ended.err.splitlines()[-1])
 
 
 def test_metrics_are_local_unless_an_address_is_given() -> None:

@@ -1,13 +1,12 @@
 """Tests of the commands that show bots and matches, and of decisions. Some answer feature requests elsewhere."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from arena.cli import cli
-from ladder.ladder import open_ladder
+from ladder.ladder import Ladder
 from ladder.store import METADATA, deactivate_bot, find_bot
 from tests.ladder.term import Term, hand_in, write
 
@@ -165,13 +164,12 @@ def test_bots_of_many_users_are_submitted_with_an_exit_code(own: Term, tmp_path:
     assert (output.json["accepted"]["eve"]["duplicate"], [*output.json["rejected"]]) == (True, ["zoe"])
 
 
-def test_a_bot_that_does_not_play_can_be_disabled(own: Term) -> None:
+def test_a_bot_that_does_not_play_can_be_disabled(own: Term, ladder: Ladder) -> None:
     """An auto-disabled one would count for the next deadline, and one that waits would play."""
-    with closing(open_ladder(own.path)) as ladder:
-        bot = ladder.database.read_with_retry(lambda connection: find_bot(connection, "late"))
-        ladder.database.write(
-            lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 5.0)
-        )
+    bot = ladder.database.read_with_retry(lambda connection: find_bot(connection, "late"))
+    ladder.database.write(
+        lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 5.0)
+    )
     own.arena("disable", "late", "--reason", "copied", "--by", "prof")
     assert [act["action"] for act in own.json("bot", "late")["audit_log"]][-2:] == ["auto_disable", "disable"]
 
@@ -195,11 +193,10 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     assert {**own.json("match", first), "audit_log": [], "revision": 0} == {**before, "audit_log": [], "revision": 0}
 
 
-def test_a_page_works_without_pruned_records_and_logs(own: Term) -> None:
-    with closing(open_ladder(own.path)) as ladder:
-        ladder.database.write(
-            lambda connection: [connection.execute(METADATA.tables[name].delete()) for name in ("records", "logs")]
-        )
+def test_a_page_works_without_pruned_records_and_logs(own: Term, ladder: Ladder) -> None:
+    ladder.database.write(
+        lambda connection: [connection.execute(METADATA.tables[name].delete()) for name in ("records", "logs")]
+    )
     assert "no json \\x1b[31m" in own.arena("bot", "late").out
     [first, *_] = rated(own, "late")
     assert "records this old are removed" in own.arena("match", first, "--record", code=2).err

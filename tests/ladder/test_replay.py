@@ -11,7 +11,7 @@ from arena.referee import read_record
 from arena.replay import make_replay_object
 from ladder import store
 from ladder.bots import view_bot
-from ladder.ladder import open_ladder
+from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import find_record_text, list_matches, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from tests.ladder.classes import look
@@ -25,9 +25,8 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
         found = view_bot(context, "late", max_matches=100)
         assert found.recent_matches
-        return [
-            (view_match_replay(context, line.id), find_record_text(context, line.id)) for line in found.recent_matches
-        ]
+        ids = [line.id for line in found.recent_matches]
+        return [(view_match_replay(context, id), find_record_text(context, id)) for id in ids]
 
 
 def test_a_replay_has_the_knowledge_of_its_viewer(term: Term) -> None:
@@ -65,49 +64,45 @@ def test_a_replay_for_staff_has_all_cards_and_all_standard_error(term: Term) -> 
 
 
 @pytest.mark.parametrize("viewer", [PUBLIC_VIEWER, STAFF_VIEWER])
-def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> None:
+def test_a_match_without_a_replay_has_a_reason(ladder: Ladder, viewer: Viewer) -> None:
     """It waits, was cancelled, or its record is missing or unreadable for this arena."""
-    with closing(open_ladder(own.path)) as ladder:
-        [strange] = play(ladder, 1)
-        table = ladder.database.read_with_retry(
-            lambda connection: list(version_ids_by_ref(connection, ("one@1", "two@1")).values())
-        )
-        [cancelled] = ladder.database.write(
-            lambda connection: store.queue_matches(connection, store.RATED, [table], 2.0)
-        )
-        ladder.database.write(lambda connection: store.cancel_queued_matches(connection, "it is late", 3.0))
-        [waiting] = ladder.database.write(lambda connection: store.queue_matches(connection, store.RATED, [table], 4.0))
-        gone = look(ladder, viewer, list_matches, kind="qualifying").items[0].id
-        records = store.METADATA.tables["records"]
-        ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
-        with ladder.reading(viewer) as context:
-            for match, why in {
-                strange: "unreadable",
-                cancelled: "unplayed",
-                waiting: "unended",
-                gone: "not kept",
-            }.items():
-                found = view_match_replay(context, match)
-                assert (found.unavailable_reason, found.replay, found.summary.id) == (why, None, match)
-                assert (found.revision is None) is (why == "unended")
-                assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
-            assert view_match_replay(context, 10**6) is None
+    [strange] = play(ladder, 1)
+    table = ladder.database.read_with_retry(
+        lambda connection: list(version_ids_by_ref(connection, ("one@1", "two@1")).values())
+    )
+
+    def queue() -> int:
+        return ladder.database.write(lambda connection: store.queue_matches(connection, store.RATED, [table], 2.0))[0]
+
+    cancelled = queue()
+    ladder.database.write(lambda connection: store.cancel_queued_matches(connection, "it is late", 3.0))
+    waiting = queue()
+    gone = look(ladder, viewer, list_matches, kind="qualifying").items[0].id
+    records = store.METADATA.tables["records"]
+    ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
+    with ladder.reading(viewer) as context:
+        reasons = {strange: "unreadable", cancelled: "unplayed", waiting: "unended", gone: "not kept"}
+        for match, why in reasons.items():
+            found = view_match_replay(context, match)
+            assert (found.unavailable_reason, found.replay, found.summary.id) == (why, None, match)
+            assert (found.revision is None) is (why == "unended")
+            assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
+        assert view_match_replay(context, 10**6) is None
 
 
-def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
-    with closing(open_ladder(own.path)) as ladder:
-        [match] = play(ladder, 1, kind=store.FINAL)
+def test_the_record_of_a_final_is_sealed_until_its_end(ladder: Ladder) -> None:
+    [match] = play(ladder, 1, kind=store.FINAL)
 
-        def seal(connection: Connection) -> int:
-            final = store.insert_final(connection, store.Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
-            matches = store.METADATA.tables["matches"]
-            connection.execute(update(matches).where(matches.c.id == match).values(final=final.id))
-            return final.id
+    def seal(connection: Connection) -> int:
+        final = store.insert_final(connection, store.Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
+        matches = store.METADATA.tables["matches"]
+        connection.execute(update(matches).where(matches.c.id == match).values(final=final.id))
+        return final.id
 
-        final = ladder.database.write(seal)
-        for revealed in (False, True):
-            for viewer in (PUBLIC_VIEWER, Viewer("ada"), STAFF_VIEWER):
-                with ladder.reading(viewer) as context:
-                    assert (view_match_replay(context, match) is None) is not (revealed or viewer.staff)
-                    assert (find_record_text(context, match) is None) is not viewer.staff
-            ladder.database.write(lambda connection: store.reveal_final(connection, final))
+    final = ladder.database.write(seal)
+    for revealed in (False, True):
+        for viewer in (PUBLIC_VIEWER, Viewer("ada"), STAFF_VIEWER):
+            with ladder.reading(viewer) as context:
+                assert (view_match_replay(context, match) is None) is not (revealed or viewer.staff)
+                assert (find_record_text(context, match) is None) is not viewer.staff
+        ladder.database.write(lambda connection: store.reveal_final(connection, final))

@@ -52,19 +52,16 @@ def play_rounds(
             for version in seated:
                 mine = (match_players.c.match == match) & (match_players.c.version == version)
                 took = took_us if version in slow else QUICK_US
-                connection.execute(
-                    update(match_players).where(mine).values(games=1, think_time_us=took, requests=REQUESTS)
-                )
+                values = {"games": 1, "think_time_us": took, "requests": REQUESTS}
+                connection.execute(update(match_players).where(mine).values(**values))
         return played
 
     return [ladder.database.write(act) for _ in range(count)]
 
 
 def versions(ladder: Ladder) -> list[int]:
-    table = METADATA.tables["versions"]
-    return ladder.database.read_with_retry(
-        lambda connection: list(connection.scalars(select(table.c.id).order_by(table.c.id)))
-    )
+    ids = METADATA.tables["versions"].c.id
+    return ladder.database.read_with_retry(lambda connection: connection.scalars(select(ids).order_by(ids)).all())
 
 
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:

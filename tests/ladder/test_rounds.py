@@ -161,9 +161,7 @@ def test_equal_versions_are_never_more_than_two_matches_apart(bots: int, referen
 @pytest.mark.parametrize(
     ("quick", "slow", "references", "games"), [(20, 1, 4, OLD), (20, 6, 0, 0), (5, 12, 2, 0), (3, 9, 0, OLD)]
 )
-def test_a_slow_version_has_at_least_half_of_the_matches_of_others(
-    quick: int, slow: int, references: int, games: int
-) -> None:
+def test_a_slow_version_has_at_least_half_of_others_matches(quick: int, slow: int, references: int, games: int) -> None:
     """This holds at every moment, however many are slow; if the others fill no table, no version waits."""
     late = [Entrant(bot, bot, games, slow=True) for bot in range(50, 50 + slow)]
     ladder = Ladder(4, [*make_bots(quick, games), *make_staff(references), *late])

@@ -15,7 +15,7 @@ from ladder.activation import disable_bot
 from ladder.bots import submit_bot, submit_reference
 from ladder.ladder import Ladder, open_ladder
 from ladder.tasks import TaskSource
-from ladder.worker import Task, VersionCheckJob
+from ladder.worker import VersionCheckJob
 from tests.cli_workspace import BOT, Place
 from tests.ladder.classes import Clock, serve
 from tests.ladder.invariants import problems
@@ -50,9 +50,21 @@ def queue_of(ladder: Ladder, width: int) -> TaskSource:
 
 def take_kinds(queue: TaskSource, count: int) -> str:
     """Return the kinds of the next tasks: e for a check, m for a match, - for none."""
-    return "".join(
-        "-" if task is None else "e" if task.is_check else "m" for task in (queue.take() for _ in range(count))
-    )
+    tasks = [queue.take() for _ in range(count)]
+    return "".join("-" if task is None else "e" if task.is_check else "m" for task in tasks)
+
+
+def claim_checks(ladder: Ladder) -> tuple[str, list[int]]:
+    """Let another runner take all checks that wait; return its ID and the versions."""
+    claimed: list[int] = []
+
+    def claim(connection: Connection) -> str:
+        other = store.register_runner(connection, 9, 1.0)
+        while found := store.claim_check(connection, other, claimed, 1.0):
+            claimed.append(found.id)
+        return other
+
+    return ladder.database.write(claim), claimed
 
 
 @pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
@@ -76,16 +88,13 @@ def test_without_matches_all_capacity_is_for_checks(ladder: Ladder) -> None:
     queue = queue_of(ladder, 4)
     queue.rated = False
     tasks = [queue.take() for _ in range(4)]
-    assert [task.work.name for task in tasks if task is not None and task.is_check] == [
-        f"{one}@1" for one in LOGINS[:4]
-    ]
+    assert [task.work.name for task in tasks if task.is_check] == [f"{login}@1" for login in LOGINS[:4]]
 
 
 def test_a_finished_check_makes_way_for_the_next_check(ladder: Ladder) -> None:
     """This holds before its result is in the database; otherwise matches would take the capacity."""
     queue = queue_of(ladder, 2)
     task = queue.take()
-    assert isinstance(task, Task)
     assert take_kinds(queue, 1) == "m"
     queue.completed(task)
     assert take_kinds(queue, 1) == "e"
@@ -95,7 +104,6 @@ def test_a_version_whose_check_takes_too_long_is_rejected_at_once(ladder: Ladder
     """It would block a worker again and again."""
     queue = queue_of(ladder, 2)
     task = queue.take()
-    assert isinstance(task, Task)
     assert queue.failed(task, CallTimeoutError("the worker process ended with -14"))
     with ladder.database.read() as connection:
         version = store.get_version_by_id(connection, task.id)
@@ -128,14 +136,10 @@ def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
 
 def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun: Path, place: Place) -> None:
     """After three attempts its qualifying match has ended, and the same files may be submitted again."""
-    other, now = ladder.database.write(lambda connection: store.register_runner(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
     clock = ladder.clock = Clock(1e6)
     assert place.wait(queue.take).work.name == "owner0@1"
-    while (
-        found := ladder.database.write(lambda connection: store.claim_check(connection, other, now, 1.0))
-    ) is not None:
-        now.append(found.id)
+    claim_checks(ladder)
     [task] = queue.running
     assert not queue.failed(task, ArenaError("the disk burns"))
     for attempt in (2, 3):
@@ -146,10 +150,8 @@ def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun
         assert (task.is_check, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
-        assert (
-            store.get_version_by_id(connection, task.id).rejection_reason
-            == "the check couldn't be completed: the disk burns"
-        )
+        why = store.get_version_by_id(connection, task.id).rejection_reason
+        assert why == "the check couldn't be completed: the disk burns"
         assert list(problems(connection)) == []
     assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").version_ref == "owner0@2"
     assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").duplicate
@@ -179,12 +181,7 @@ def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, tmp
         with ladder.database.read() as connection:
             return next((each.version_ref for each in store.active_versions(connection) if each.name == name), None)
 
-    other = ladder.database.write(lambda connection: store.register_runner(connection, 9, 1.0))
-    late: list[int] = []
-    while (
-        found := ladder.database.write(lambda connection: store.claim_check(connection, other, late, 1.0))
-    ) is not None:
-        late.append(found.id)
+    other, late = claim_checks(ladder)
     for name in ("owner0", "owner1"):
         (tmp_path / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
         submit_bot(ladder, tmp_path / f"{name}.py", name)

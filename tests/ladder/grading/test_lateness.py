@@ -26,6 +26,7 @@ DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
 ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
 PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
+DEDUCTED = " of 70 points deducted"
 REASON = "plays: passed, 2 of 2 required games"
 
 
@@ -60,15 +61,9 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
         (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
         (31 / 60, 0, "31 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),  # as floats 31.000000000000004
         (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
-        (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points deducted", 63, 1),
+        (26.5, 1, f"26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7{DEDUCTED}", 63, 1),
         (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
-        (
-            160,
-            1,
-            "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, at most 30 %: 21 of 70 points deducted",
-            49,
-            1,
-        ),
+        (160, 1, f"160 hours late: 1 late day spent, 0 left, 6 days at 10 %, at most 30 %: 21{DEDUCTED}", 49, 1),
     ],
 )
 def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
@@ -105,20 +100,6 @@ def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: 
     assert grade_of(ladder, "bob").version == "b@1"
 
 
-def test_submissions_after_a_deadline_do_not_make_a_bot_late(ladder: Ladder) -> None:
-    """The newest one in time counts; without one, the first accepted version of any bot."""
-    hand_in(ladder, "ada", "a", at=DUE - HOUR)
-    hand_in(ladder, "ada", "a", at=DUE - 1)
-    hand_in(ladder, "ada", "a", at=DUE + HOUR)
-    hand_in(ladder, "bob", "b", at=DUE - HOUR, reason="it hangs")
-    hand_in(ladder, "bob", "b", at=DUE + HOUR)
-    hand_in(ladder, "bob", "b", at=DUE + DAY)
-    hand_in(ladder, "cleo", "c", at=DUE + 7 * DAY + 15 * 60 + 1)
-    assert (grade_of(ladder, "ada").version, grade_of(ladder, "ada").late_hours) == ("a@2", 0)
-    assert grade_of(ladder, "bob").version == "b@2"
-    assert grade_of(ladder, "cleo").version is None
-
-
 def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> None:
     second = DUE + 30 * DAY
     hand_in(ladder, "ada", "a", at=DUE + HOUR)
@@ -149,12 +130,8 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     found = grade_of(ladder, "ada")
     more = "extended until 14 Jan 1970 14:46 UTC: ill"
     assert found.reason == f"{REASON}; 1 minute late, within the grace period; {more}"
-    assert (found.version, found.deadline_at, found.extended_until, found.points) == (
-        "a@2",
-        DUE + 2 * DAY,
-        DUE + 2 * DAY,
-        70,
-    )
+    assert (found.version, found.points) == ("a@2", 70)
+    assert found.deadline_at == found.extended_until == DUE + 2 * DAY
     assert extend(ladder, "ada", until="1970-01-13T14:46:40", reason="ill, but for a shorter time")
     assert grade_of(ladder, "ada").version == "a@1"
     extend(ladder, "bob", until="1970-01-13T15:46:40+01:00", reason="a trip")
@@ -216,9 +193,8 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     assert found["cleo"].reason.startswith(
         "c@1 was submitted after the versions of the final last were chosen; extended"
     )
-    with pytest.raises(
-        LadderError, match=r"^the final didn't wait for 1 user: cleo until .*\nRelease the other grades: "
-    ):
+    why = r"^the final didn't wait for 1 user: cleo until .*\nRelease the other grades: "
+    with pytest.raises(LadderError, match=why):
         release_grades(ladder, "grades", "t", None, final="last")
 
 

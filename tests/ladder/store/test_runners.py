@@ -4,27 +4,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from ladder import store
+from tests.ladder.classes import Clock
 from tests.ladder.store.databases import check, ladder, queue, submit
+from tests.sandbox.talk import until
 
 ROOT = Path(__file__).parents[3]
-
-
-class Clock:
-    """A monotonic clock that a test moves."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
@@ -119,7 +111,7 @@ def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None
 
 def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connection) -> None:
     silent, lively = store.register_runner(connection, 1, 1.0), store.register_runner(connection, 1, 1.0)
-    clock = Clock()
+    clock = Clock(0.0)
     watch = store.LivenessCheck(clock, silent_s=60)
     for clock.now in range(0, 61, 10):
         store.record_heartbeat(connection, lively, 1)
@@ -131,7 +123,7 @@ def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connecti
 def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> None:
     """All were silent because the database was unavailable, or the observer was stopped."""
     silent = store.register_runner(connection, 1, 1.0)
-    clock = Clock()
+    clock = Clock(0.0)
     watch = store.LivenessCheck(clock, silent_s=60)
     assert watch.find_dead(store.list_live_runners(connection)) == []
     clock.now = 1000
@@ -140,6 +132,15 @@ def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> No
         assert watch.find_dead(store.list_live_runners(connection)) == []
     clock.now = 1061
     assert watch.find_dead(store.list_live_runners(connection)) == [silent]
+
+
+def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connection) -> None:
+    """Its process ID belongs to another process here, or to none."""
+    store.register_runner(connection, 1, 1.0)
+    [here] = store.list_live_runners(connection)
+    ended = replace(here, id="ended", process_start="another")
+    elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
+    assert store.LivenessCheck(lambda: 1.0).find_dead([here, ended, elsewhere]) == ["ended"]
 
 
 def test_the_current_standings_are_those_written_last(connection: Connection) -> None:
@@ -209,10 +210,3 @@ def test_readers_and_writers_wait_for_a_restarting_database(postgres_url: str, p
         postgres_server.start()
         with database.read() as connection:
             assert state_of(connection, match) == ("queued", None)
-
-
-def until(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)

@@ -99,19 +99,15 @@ class TableSetup(PreparedBots):
 
     async def come(self) -> tuple[int, str]:
         """Connect as a web server does for a spectator; return how the socket is closed."""
-        await asyncio.to_thread(
-            wait_for, lambda: find_table_server(self.ladder, replace(self.session, table_server=None))
-        )
-        runner = find_table_server(self.ladder, replace(self.session, table_server=None))
+
+        def find() -> Any:
+            return find_table_server(self.ladder, replace(self.session, table_server=None))
+
+        await asyncio.to_thread(wait_for, find)
+        runner = find()
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
-        hello = {
-            "secret": runner.secret,
-            "table": self.id,
-            "place": None,
-            "name": None,
-            "login": None,
-            "program": False,
-        }
+        hello = {"secret": runner.secret, "table": self.id, "program": False}
+        hello |= dict.fromkeys(("place", "name", "login"))
         writer.write(json.dumps(hello).encode() + b"\n")
         line = b"{"
         while line.startswith(b"{"):
@@ -182,10 +178,7 @@ def test_names_at_a_table_are_unique_whatever_players_call_themselves(setup: Tab
 
 def test_a_failed_write_is_retried_until_it_succeeds(setup: TableSetup) -> None:
     def fails(session: TableSession) -> TableSession:
-        setup.database.writes_fail = [
-            DatabaseUnavailableError("the disk is full"),
-            DatabaseUnavailableError("the disk is full"),
-        ]
+        setup.database.writes_fail = [DatabaseUnavailableError("the disk is full") for _ in range(2)]
         raise UnplayableTableError("it has no bots")
 
     async def come() -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from arena.bots import BotCache
 from arena.sandbox import InProcessSandbox
 from arena.tables import SlotChange
-from ladder import tables
+from ladder import store, tables
 from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
 from ladder.checkup import check_ladder
@@ -19,18 +19,6 @@ from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.store import (
-    TableSession,
-    claim_session,
-    end_session,
-    find_match_players,
-    find_session,
-    find_session_record,
-    list_session_matches,
-    register_runner,
-    save_session_match,
-    set_session_playing,
-)
 from ladder.tables.prepared_bots import PreparedBots, TableSandboxes
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
@@ -51,8 +39,8 @@ def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
     return table.session.id, table.secrets
 
 
-def get(ladder: Ladder, id: int) -> TableSession:
-    return ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+def get(ladder: Ladder, id: int) -> store.TableSession:
+    return ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
 
 
 def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
@@ -68,22 +56,22 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
     assert text == "1 open, 0 of them in a match; players: 1; no table server is running"
     assert command.startswith("arena ladder serve-tables ")
     id, _ = opened(ladder)
-    ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
-    ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))
+    ladder.database.write(lambda connection: store.set_session_playing(connection, id, True, 3.0))
+    ladder.database.write(lambda connection: store.register_runner(connection, 20, 3.0, port=1, secret="x"))
     assert output() == ("2 open, 1 of them in a match; players: 2", "")
 
 
 def store_record(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
     now = ladder.clock() if at is None else at
     ladder.database.write(
-        lambda connection: save_session_match(
+        lambda connection: store.save_session_match(
             connection, id, number, f"{games} games", games=games, is_complete=ended, timestamp=now
         )
     )
 
 
 def record(ladder: Ladder, id: int, number: int) -> str | None:
-    return ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, number))
+    return ladder.database.read_with_retry(lambda connection: store.find_session_record(connection, id, number))
 
 
 def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> None:
@@ -96,7 +84,7 @@ def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> 
     store_record(ladder, id, 0, 1, True)
     assert record(ladder, id, 0) == "2 games"
     store_record(ladder, id, 1, 1, False)
-    ladder.database.write(lambda connection: end_session(connection, id, "it ended", ladder.clock()))
+    ladder.database.write(lambda connection: store.end_session(connection, id, "it ended", ladder.clock()))
     assert record(ladder, id, 1) == "1 games"
     store_record(ladder, id, 2, 1, False)  # on its way while the table ended
     assert record(ladder, id, 2) == "1 games"
@@ -118,13 +106,13 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     def write(act: Callable[..., object], *words: object) -> object:
         return ladder.database.write(lambda connection: act(connection, id, *words))
 
-    assert write(claim_session, "first") is not None
-    assert write(claim_session, "second") is None
-    write(set_session_playing, True, 1.0)
+    assert write(store.claim_session, "first") is not None
+    assert write(store.claim_session, "second") is None
+    write(store.set_session_playing, True, 1.0)
     assert tables.close_session(ladder, id, ADA)
     assert not tables.close_session(ladder, id, STAFF_VIEWER)
-    write(set_session_playing, False, 2.0)
-    assert write(claim_session, "first") is None
+    write(store.set_session_playing, False, 2.0)
+    assert write(store.claim_session, "first") is None
     with ladder.reading(STAFF_VIEWER) as context:
         page = tables.view_table(context, id)
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
@@ -159,28 +147,26 @@ def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None
     with ladder.reading(STAFF_VIEWER) as context:
         replay = tables.view_table_replay(context, id, 0)
         assert replay.unavailable_reason == "not kept"
-        assert [match.has_record for match in list_session_matches(context.connection, id)] == [False, True]
+        assert [match.has_record for match in store.list_session_matches(context.connection, id)] == [False, True]
 
 
 def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
     id, _ = opened(ladder)
 
-    def act(connection: object) -> None:
-        runner = register_runner(connection, 1, 1.0, port=1, secret="x")  # type: ignore[arg-type]  # a connection
-        claim_session(connection, id, runner)  # type: ignore[arg-type]  # a connection
-
-    ladder.database.write(act)
+    runner = ladder.database.write(lambda connection: store.register_runner(connection, 1, 1.0, port=1, secret="x"))
+    ladder.database.write(lambda connection: store.claim_session(connection, id, runner))
     store_record(ladder, id, 0, 1, False)
     write_backup(ladder.database, ladder.path, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
-        session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
+        session = copy.database.read_with_retry(lambda connection: store.find_session(connection, id))
         assert session.end_reason == "the ladder was restored from a copy"
         assert tables.find_table_server(copy, session) is None
         assert record(copy, id, 0) == "1 games"
 
 
 def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
-    id, _ = opened(ladder, user_seats=1)
+    """Whether a guest's name is a login isn't shown."""
+    id, _ = opened(ladder, user_seats=3)
     code = ladder.invitation_code(id)
     with pytest.raises(LadderError, match="Sign in first"):
         tables.join_table(ladder, id, code, None, "Gus")
@@ -193,6 +179,8 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
     assert own not in str(seat.session)
+    for name in ("bob", "no-login"):
+        assert tables.join_table(ladder, id, code, None, name)
 
 
 def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
@@ -201,27 +189,17 @@ def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
     assert opened(ladder, program="pseudonym of ada")
 
 
-def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
-    id, _ = opened(ladder, user_seats=2)
-    configure(ladder, allow_guests=True)
-    for name in ("bob", "no-login"):
-        assert tables.join_table(ladder, id, ladder.invitation_code(id), None, name)
-
-
 def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     """The link doesn't own it; a reading token can't play."""
     id, secrets = opened(ladder, user_seats=1, program="mine", program_seats=1)
     code = ladder.invitation_code(id)
     assert tables.join_table(ladder, id, code, "bob") is None
     assert tables.join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
-    places = [
-        tables.find_table_access(ladder, id, viewer, code)
-        for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
-    ]
+    viewers = (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
+    places = [tables.find_table_access(ladder, id, viewer, code) for viewer in viewers]
     assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
-    programs = [
-        tables.find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))
-    ]
+    viewers = (ADA, BOB, Viewer("ada", can_write=False))
+    programs = [tables.find_program_access(ladder, id, viewer, "x") for viewer in viewers]
     assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
     with pytest.raises(LadderError, match="has no token"):
         tables.renew_program_token(ladder, id, 3, ADA)
@@ -229,9 +207,8 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     assert old.slot == 4
     with pytest.raises(LadderError, match="didn't open"):
         tables.renew_program_token(ladder, id, 4, BOB)
-    assert tables.find_program_access(ladder, id, BOB, tables.renew_program_token(ladder, id, 4, ADA)) == replace(
-        old, session=get(ladder, id)
-    )
+    new = tables.find_program_access(ladder, id, BOB, tables.renew_program_token(ladder, id, 4, ADA))
+    assert new == replace(old, session=get(ladder, id))
     assert tables.find_program_access(ladder, id, BOB, secrets[4]) is None
 
 
@@ -240,11 +217,9 @@ def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
     tables.join_table(ladder, id, "", "bob")
 
     def why() -> str | None:
-        def look(connection: object) -> str | None:
-            session = find_session(connection, id)  # type: ignore[arg-type]  # a connection
-            return tables.unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
-
-        return ladder.database.read_with_retry(look)
+        return ladder.database.read_with_retry(
+            lambda connection: tables.unplayable_reason(connection, store.find_session(connection, id))
+        )
 
     assert why() is None
     set_frozen(ladder, True, "staff", "a trial")
@@ -309,23 +284,22 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
     """Storing a match twice counts it once, and a player who comes later doesn't see the cards of an earlier match."""
     id, _ = opened(ladder, user_seats=1, is_public=True)
 
-    def store(number: int, games: int, won: float) -> None:
+    def save(number: int, games: int, won: float) -> None:
         players = [(0, games - won), (1, won), (2, 0.0)]
         ladder.database.write(
-            lambda connection: save_session_match(
+            lambda connection: store.save_session_match(
                 connection, id, number, "", games=games, is_complete=True, timestamp=1.0, players=players
             )
         )
 
     def players(number: int) -> list[str | None]:
-        rows = ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
+        rows = ladder.database.read_with_retry(lambda connection: store.find_match_players(connection, id, number))
         return [login for _, login in rows]
 
-    store(0, 1, 0.5)
+    save(0, 1, 0.5)
     tables.join_table(ladder, id, "", "bob")
-    store(0, 1, 1.0)
-    store(1, 1, 1.0)
-    store(1, 2, 2.0)
+    for number, games, won in ((0, 1, 1.0), (1, 1, 1.0), (1, 2, 2.0)):
+        save(number, games, won)
     assert [players(number) for number in (0, 1, 2)] == [["staff", "ada", None], ["staff", "ada", "bob"], []]
     with ladder.database.engine.connect() as connection:
         rows = connection.execute(text("select games, won from session_players")).all()
@@ -362,7 +336,7 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
     assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
     write = ladder.database.write
 
-    def twice(act: Callable[..., TableSession]) -> TableSession:
+    def twice(act: Callable[..., store.TableSession]) -> store.TableSession:
         return write(lambda connection: (act(connection), act(connection))[1])
 
     monkeypatch.setattr(ladder.database, "write", twice)
@@ -392,9 +366,7 @@ def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder)
         tables.quick_play(ladder, None, "Gus")
 
 
-def test_quick_play_goes_on_to_the_next_table_if_another_guest_is_faster(
-    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_play_tries_the_next_table_if_a_guest_is_faster(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(ladder, allow_guests=True)
     (lost, _), (free, _) = (opened(ladder, user_seats=1, is_public=True) for _ in range(2))
     both = [get(ladder, lost), get(ladder, free)]

@@ -37,8 +37,8 @@ def test_each_column_of_text_is_personal_or_stays() -> None:
     assert not PERSONAL_COLUMNS.keys() & STAYING_COLUMNS
 
 
-def list_personal_columns(ladder: Ladder) -> set[str]:
-    """Return the columns in which a text, also a compressed one, contains one of NAMES."""
+def list_texts(ladder: Ladder) -> set[tuple[str, str]]:
+    """Return all values of the database as texts, also those that are compressed, with their columns."""
     found = set()
     with ladder.database.read() as connection:
         for table in METADATA.sorted_tables:
@@ -47,9 +47,12 @@ def list_personal_columns(ladder: Ladder) -> set[str]:
                     text = str(cell)
                     with suppress(TypeError, zlib.error):
                         text = zlib.decompress(cell).decode(errors="replace")
-                    if any(name in text.lower() for name in NAMES):
-                        found.add(f"{table.name}.{column}")
+                    found.add((f"{table.name}.{column}", text))
     return found
+
+
+def list_personal_columns(ladder: Ladder) -> set[str]:
+    return {column for column, text in list_texts(ladder) if any(name in text.lower() for name in NAMES)}
 
 
 def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ladder.standings import rebuild_standings, view_standings
 from ladder.store import METADATA, find_final
 from ladder.tables import OpenTableRequest, open_session
 from ladder.web import make_app
-from tests.ladder.classes import add_settings, configure, hand_in, look, make_ladder, serve
+from tests.ladder.classes import add_settings, configure, hand_in, look, make_ladder, serve, sign_in
 from tests.ladder.pool import workers
 from tests.ladder.web.visitors import paths
 
@@ -144,10 +144,7 @@ def test_no_page_contains_names_of_others_or_keys(ladder: Ladder, login: str | N
     configure(ladder, public=True)
     with TestClient(make_app(ladder, "http://x"), base_url="http://x", follow_redirects=False) as client:
         if login is not None:
-            client.cookies.set(
-                "session",
-                users.sign_in_by_link(ladder, users.issue_secret(ladder, login, "link", "prof").secret).secret,
-            )
+            client.cookies.set("session", sign_in(ladder, login).secret)
         seen = 0
         for path in paths(ladder, ["adabot", "bobbot", "one"], ["first", "second"]):
             for prefix in ("", "/api"):

@@ -18,7 +18,7 @@ from ladder.settings import LadderError
 from ladder.store import Database, User, all_users, delete_applicant, find_user, get_party, save_users
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, make_ladder
+from tests.ladder.classes import Clock, add_settings, make_ladder, sign_in
 from tests.ladder.classes import hand_in as submit_accepted
 
 T = TypeVar("T")
@@ -82,9 +82,7 @@ def test_a_pending_account_can_do_nothing(ladder: Ladder, what: str) -> None:
 
 
 @pytest.mark.parametrize("ask", [False, True])
-def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_says_so(
-    ladder: Ladder, ask: bool
-) -> None:
+def test_a_roster_takes_an_account_made_by_a_link_over_only_if_staff_says_so(ladder: Ladder, ask: bool) -> None:
     """Its maker, who may have taken another person's login, then has no way in: no session, password, token or link."""
     session = users.create_account(ladder, link(ladder, ask), "cyd", "Mallory", "m@x.edu").secret
     if ask:
@@ -108,10 +106,10 @@ def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_sa
         lambda: users.sign_in_by_link(ladder, own),
         lambda: users.sign_in_by_password(ladder, "cyd", "a long pass phrase"),
     )
-    for sign_in in tries:
+    for attempt in tries:
         with pytest.raises(users.AuthenticationError):
-            sign_in()
-    later = users.sign_in_by_link(ladder, users.issue_secret(ladder, "cyd", "link", "staff").secret).secret
+            attempt()
+    later = sign_in(ladder, "cyd").secret
     assert users.import_users(ladder, roster, "staff", "r.csv").changed == 0  # the roster's from now on
     assert users.authenticate_secret(ladder, later, "session").login == "cyd"
 
@@ -231,7 +229,7 @@ def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder
         users.authenticate_secret(ladder, session, "session")
     waiting(ladder)
     assert users.approve_applicant(ladder, "cyd", "staff")
-    session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "cyd", "link", "staff").secret).secret
+    session = sign_in(ladder, "cyd").secret
     with pytest.raises(LadderError, match="doesn't wait"):
         users.refuse_applicant(ladder, "cyd", "staff", "late")
     user = found(ladder, "cyd")

@@ -129,13 +129,8 @@ class Player:
 
     @asynccontextmanager
     async def there(self) -> AsyncIterator["Player"]:
-        self._socket = await connect(
-            self.address,
-            origin=self.origin,
-            additional_headers=self.headers,
-            open_timeout=WAIT_S,
-            close_timeout=1,  # type: ignore[arg-type]  # any text
-        )
+        times = {"open_timeout": WAIT_S, "close_timeout": 1}
+        self._socket = await connect(self.address, origin=self.origin, additional_headers=self.headers, **times)
         try:
             yield self
         finally:

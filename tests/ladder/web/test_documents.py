@@ -97,9 +97,8 @@ def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) ->
         "assert 'Rules' in documents.render_document('docs/reference/rules.md').title;"
         "sys.stdout.buffer.write(downloads.build_wheel())"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], cwd=tmp_path, capture_output=True, check=True, timeout=120
-    )
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True, timeout=120)
     assert ran.stdout == wheel.read_bytes()
 
 
@@ -119,9 +118,8 @@ def test_other_downloads_are_not_there(web: Pages) -> None:
 
 def test_files_outside_the_project_are_not_served() -> None:
     """In a checkout these are untracked files, such as an author's bot; anywhere links and hidden files."""
-    stray = [
-        ROOT / "docs" / name for name in (".stray.md", "stray-link.md", "stray.md")[: 2 + (ROOT / ".git").exists()]
-    ]
+    names = (".stray.md", "stray-link.md", "stray.md")[: 2 + (ROOT / ".git").exists()]
+    stray = [ROOT / "docs" / name for name in names]
     try:
         for path in stray:
             path.symlink_to("/etc/hostname") if "link" in path.name else path.touch()

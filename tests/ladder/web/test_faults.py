@@ -8,9 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.ladder import open_ladder
-from ladder.users import issue_secret, set_suspended, sign_in_by_link
+from ladder.users import set_suspended
 from ladder.web import make_app
 from tests.cli_workspace import Place
+from tests.ladder.classes import sign_in
 from tests.ladder.ladders import ladder_in, run_two
 from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
@@ -72,7 +73,7 @@ def test_a_clock_that_is_set_back_keeps_sessions_and_standings(own: Term) -> Non
     now = time.time()
     with closing(open_ladder(own.path)) as ladder:
         ladder.clock = lambda: now + 86_400
-        secret = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret).secret
+        secret = sign_in(ladder, "ada").secret
         client = TestClient(make_app(ladder, "http://x"), base_url="http://x", cookies={"session": secret})
         shown = {path: client.get(path).text for path in ("/matches", "/bots", "/finals")}
         ladder.clock = lambda: now - 86_400

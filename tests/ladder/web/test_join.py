@@ -7,7 +7,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.ladder import open_ladder
-from ladder.store import find_user
 from ladder.users import create_account, import_users, issue_secret, parse_roster
 from tests.ladder.term import Term
 from tests.ladder.web.visitors import Pages, post
@@ -71,12 +70,6 @@ def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) 
 def test_frequent_sign_ups_are_limited(web: Pages, link: str) -> None:
     codes = {web.visitor("anonymous").post("/join", data={"link": link, **FORM}).status_code for _ in range(22)}
     assert codes == {303, 400, 429}
-
-
-def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
-    sent = web.visitor("anonymous").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
-    assert sent.status_code == 403
-    assert web.ladder.database.read_with_retry(lambda connection: find_user(connection, "cyd")) is None
 
 
 def test_commands_do_the_same(own: Term) -> None:

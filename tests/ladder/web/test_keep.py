@@ -94,11 +94,6 @@ def test_an_owner_reads_the_submitted_files(web: Pages) -> None:
     assert got.headers["content-disposition"] == "attachment; filename*=UTF-8''late-1.tar"
     assert got.headers["content-type"] == "application/x-tar"
     assert web.visitor("staff").get("/bots/late/1/files.tar").status_code == 200
-    for kind, path in (
-        ("bob", "/bots/late/1"),
-        ("ada", "/bots/broken/1"),
-        ("ada", "/bots/late/3"),
-        ("ada", "/bots/x/1"),
-    ):
-        refused = web.visitor(kind).get(f"{path}/files.tar")
+    for kind, path in (("bob", "late/1"), ("ada", "broken/1"), ("ada", "late/3"), ("ada", "x/1")):
+        refused = web.visitor(kind).get(f"/bots/{path}/files.tar")
         assert (refused.status_code, "rubbish" in refused.text) == (404, False), (kind, path)

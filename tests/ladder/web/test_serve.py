@@ -47,43 +47,35 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
             wait_for(lambda: any(pid not in seen for pid in runners(server)))
             seen.extend(runners(server))
             os.kill(seen[-1], signal.SIGKILL)
-        assert any(
-            "exited with -9 for the 6th time in an hour, and isn't restarted" in line for line in server.process.stderr
-        )
+        last = "exited with -9 for the 6th time in an hour, and isn't restarted"
+        assert any(last in line for line in server.process.stderr)
         assert runners(server) == []
         session = server.session("staff")
         wait_for(lambda: "dead</span>" in server.get("/admin", session) or "No runner" in server.get("/admin", session))
     assert len(set(seen)) == 6
 
 
-def test_pages_and_runner_are_served_together_and_end_together(place: Place, folder: Path) -> None:
-    with serve_ladder(place, folder, "--jobs", 1) as server:
-        session = server.session("ada")
-        wait_for(lambda: '"status":"accepted"' in server.get("/api/bots/ada", session))
-        server.process.terminate()
-        ran = place.end(server.process)
-    assert ran.code == 0, ran.err
-    assert "stopped; print the standings" in ran.err
-
-
 @pytest.mark.parametrize("own", [True, False])
 def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(place: Place, own: bool) -> None:
-    """With wall time a bot would pay for the delay."""
+    """With wall time a bot would pay for the delay. The runner checks bots, and ends with the pages."""
     timing = replace(PLAY.settings.timing, own=own)
-    folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)), fit=True)
+    folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)))
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         wait_for(lambda: runners(server))
         [runner] = runners(server)
         nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (server.process.pid, runner)]
+        session = server.session("ada")
+        wait_for(lambda: '"status":"accepted"' in server.get("/api/bots/ada", session))
+        server.process.terminate()
+        ran = place.end(server.process)
     assert (nice[1] > nice[0]) is own
+    assert (ran.code, "stopped; print the standings" in ran.err) == (0, True), ran.err
 
 
 def test_the_change_stream_only_reports_that_something_changed(place: Place, folder: Path) -> None:
     with serve_ladder(place, folder, "--no-runner") as server:
-        request = urllib.request.Request(
-            server.url + "/changes", headers={"Cookie": f"session={server.session('ada')}"}
-        )
-        with urllib.request.urlopen(request, timeout=60) as feed:
+        headers = {"Cookie": f"session={server.session('ada')}"}
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/changes", None, headers), timeout=60) as feed:
             assert feed.readline() == b"retry: 5000\n"
             assert feed.readline() == b"\n"
             lines: list[bytes] = []
@@ -100,9 +92,8 @@ def test_the_change_stream_only_reports_that_something_changed(place: Place, fol
         assert set(lines) <= {b"data: changed\n", b"event: chat\n", b":\n", b"\n"}
     assert ran.code == 0
     # Lines about the start may have been read with the line before.
-    assert [
-        line for line in ran.err.splitlines() if not re.search("stop it with Ctrl-C|a sign-in link for staff", line)
-    ] == []
+    known = "stop it with Ctrl-C|a sign-in link for staff"
+    assert [line for line in ran.err.splitlines() if not re.search(known, line)] == []
 
 
 def test_visitors_who_read_nothing_do_not_block_others(place: Place, folder: Path) -> None:
@@ -202,9 +193,7 @@ def asked(server: LadderServer, method: str, path: str, headers: dict[str, str],
         (("--tls-cert", "spring/ladder.toml"), "both"),
     ],
 )
-def test_an_address_that_is_not_for_this_is_refused(
-    place: Place, folder: Path, words: tuple[str, ...], output: str
-) -> None:
+def test_an_unsuitable_address_is_refused(place: Place, folder: Path, words: tuple[str, ...], output: str) -> None:
     ran = place.call("ladder", "serve", folder, "--no-runner", *words)
     assert ran.code == 2
     assert output in ran.err

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import each
 from tests.ladder.alike import alike_ladder
 from tests.ladder.web.visitors import Pages, pages
 
 pytest.importorskip("copydetect")
-
-PATHS = ("/admin/similarity", "/admin/similarity?compare=yes", "/admin/similarity/files?one=a@1&other=b@1")
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +31,3 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     [address] = re.findall('href="(/admin/similarity/files[^"]*)"', listed)
     sides = staff.get(address.replace("&amp;", "&")).text
     assert ('<tr class="same">' in sides, "<td>≈</td>" in sides) == (True, True)
-
-
-@each("kind", ["anonymous", "ada", "bob", "suspended", "reading token", "token"])
-def test_participants_cannot_see_the_page_of_similar_submissions(web: Pages, kind: str) -> None:
-    visitor = web.visitor(kind)
-    for path in PATHS:
-        for address in (path, f"/api{path}"):
-            answered = visitor.get(address)
-            assert answered.status_code in (303, 401, 403, 404), address
-            assert "weigher" not in answered.text
-    for path in ("/", "/bots/mine", "/account", "/grades"):
-        assert "similar" not in visitor.get(path).text.lower()

@@ -53,10 +53,8 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
         async with AsyncExitStack() as stack:
             for person in people:
                 await stack.enter_async_context(person.there())
-            begun = asyncio.gather(
-                *(person.play(lambda frame: (frame["game"] or {}).get("number", 0) >= 1) for person in people)
-            )
-            await begun
+            second = [person.play(lambda frame: (frame["game"] or {}).get("number", 0) >= 1) for person in people]
+            await asyncio.gather(*second)
             await asyncio.to_thread(wait_for, lambda: all(kept(id) for id in ids))
             for process in (site.table_server, site.served.process):
                 process.send_signal(number)
@@ -129,9 +127,8 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
 
 def tables_of(server: int) -> list[int]:
     """Return the table server processes that a server has started."""
-    output = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
-    )
+    words = ["ps", "-o", "pid=,args=", "--ppid", str(server)]
+    output = subprocess.run(words, capture_output=True, text=True, check=False)
     return [int(line.split()[0]) for line in output.stdout.splitlines() if " ladder serve-tables " in line]
 
 
@@ -186,11 +183,7 @@ def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place:
                     after = [memory_kb(process.pid) for process in (site.served.process, site.table_server)]
                 return [now - then for now, then in zip(after, before, strict=True)]
 
-            async def bounded() -> list[int]:
-                async with asyncio.timeout(WAIT_S):
-                    return await play()
-
-            grown = asyncio.run(bounded())
+            grown = asyncio.run(asyncio.wait_for(play(), WAIT_S))
             assert max(grown) < 25 * 600, grown  # kB: 200 to 430 a socket, more at load
             site.table_server.terminate()
             assert place.end(site.table_server).code == 0

@@ -14,9 +14,9 @@ from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import list_matches
 from ladder.permissions import ROUTES, STAFF_VIEWER
 from ladder.tables import list_tables
-from ladder.users import issue_secret, set_suspended, sign_in_by_link
+from ladder.users import issue_secret, set_suspended
 from ladder.web import make_app
-from tests.ladder.classes import configure
+from tests.ladder.classes import configure, sign_in
 from tests.ladder.term import Term
 
 URL = "http://127.0.0.1:8000"
@@ -47,7 +47,7 @@ class Pages:
         client.headers["Sec-Fetch-Site"] = "same-origin"
         if kind != "anonymous":
             login = "eve" if kind == "suspended" else kind
-            session = sign_in_by_link(self.ladder, issue_secret(self.ladder, login, "link", "staff").secret)
+            session = sign_in(self.ladder, login)
             client.cookies.set("session", session.secret)
         return client
 
