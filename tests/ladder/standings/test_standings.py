@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, select, update
@@ -17,7 +18,7 @@ from ladder import store
 from ladder.ladder import Ladder, create_ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsUpdater, rebuild_standings, view_standings_page
-from ladder.standings.computation import Standings
+from ladder.standings.computation import CollusionSuspects, Standings
 from tests.ladder.classes import look
 from tests.ladder.store.databases import add_bot
 from tests.ladder.term import PLAY, Term
@@ -75,10 +76,8 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     updater = update_standings(ladder)
     assert updater.decided
     assert updater.standings.verdict.leader == "a@1"
-    assert (
-        "a@1 leads: with 98 % certainty, no other version wins over 2 points more."
-        in Term(ladder.path).arena("standings").out
-    )
+    words = "a@1 leads: with 98 % certainty, no other version wins over 2 points more."
+    assert words in Term(ladder.path).arena("standings").out
 
 
 def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> None:
@@ -168,10 +167,8 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
     for text in (output, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
         assert "pseudonym of owner-of-a" in text
         assert "owner-of-a" not in text.replace("pseudonym of owner-of-a", "")
-    assert (
-        next(csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--show-logins").out)))["owner"]
-        == "owner-of-a"
-    )
+    rows = csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--show-logins").out))
+    assert next(rows)["owner"] == "owner-of-a"
 
 
 def test_a_rebuild_finds_a_wrong_count_of_forfeits(ladder: Ladder) -> None:
@@ -187,21 +184,13 @@ def test_a_rebuild_finds_a_wrong_count_of_forfeits(ladder: Ladder) -> None:
 
 def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
     play_all_pairs(ladder, 6, {})
-    updater = update_standings(ladder)
-    from dataclasses import replace
-
-    from ladder.standings.computation import CollusionSuspects
-    from ladder.store import save_snapshot
-
+    found: Any = update_standings(ladder).standings
     pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
-    output = replace(updater.standings, collusion=replace(updater.standings.collusion, suspects=(pair,))).to_json()
-    ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, output))
+    output = replace(found, collusion=replace(found.collusion, suspects=(pair,))).to_json()
+    ladder.database.write(lambda connection: store.save_snapshot(connection, "2999-01-01", 5.0, 10**6, output))
     term = Term(ladder.path)
-    words = term.arena("standings", "--show-logins").out
-    assert (
-        "suspected collusion: owner-of-a favours owner-of-b; in 120 games together they won 10 (30.0 expected) and"
-        in words
-    )
+    words = "suspected collusion: owner-of-a favours owner-of-b; in 120 games together they won 10 (30.0 expected) and"
+    assert words in term.arena("standings", "--show-logins").out
     assert term.json("standings", "--show-logins")["collusion"]["suspects"] == [
         {**asdict(pair), "owners": list(pair.owners), "wins": [10.0, 60.0], "expected": [30.0, 30.5]}
     ]

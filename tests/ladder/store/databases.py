@@ -29,7 +29,7 @@ def add_bot(database: store.Database, name: str, login: str) -> int:
         bot = store.get_or_create_bot(connection, name, owner.id, 1.0)
         store.insert_archive(connection, "0" * 64, f"{name}.py", b"print()")
         version = store.add_version(connection, bot, "0" * 64, single_file_name=f"{name}.py", timestamp=1.0)
-        check(connection, version, [('{"what":"file"}', b"")])
+        check(connection, version, steps=[('{"what":"file"}', b"")])
         store.set_active_version(connection, store.get_version_by_id(connection, version), "ladder", "it passed", 2.0)
         return version
 
@@ -59,8 +59,10 @@ def submit(connection: Connection, bot: int, digest: str = "1", timestamp: float
     return store.add_version(connection, bot, digest * 64, single_file_name="bot.py", timestamp=timestamp)
 
 
-def check(connection: Connection, version: int, steps: Sequence[tuple[str, bytes]] = ()) -> None:
-    """Accept a version."""
+def check(
+    connection: Connection, version: int, reason: str | None = None, steps: Sequence[tuple[str, bytes]] = ()
+) -> None:
+    """Accept a version, or reject it for a reason."""
     assert store.finish_check(
-        connection, version, steps, reason=None, command=["python3"], built_digest=None, timestamp=5.0
+        connection, version, steps, reason=reason, command=["python3"], built_digest=None, timestamp=5.0
     )

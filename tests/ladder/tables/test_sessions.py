@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -203,7 +204,7 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
     with pytest.raises(LadderError, match="has no token"):
         tables.renew_program_token(ladder, id, 3, ADA)
-    old = tables.find_program_access(ladder, id, BOB, secrets[4])
+    old: Any = tables.find_program_access(ladder, id, BOB, secrets[4])
     assert old.slot == 4
     with pytest.raises(LadderError, match="didn't open"):
         tables.renew_program_token(ladder, id, 4, BOB)
