@@ -138,9 +138,10 @@ def change_settings(
     new = parse_settings(text, Path(SETTINGS_FILE))
     if not changes:
         return False
-    change = _SettingsChange(
-        old, new, text, *_list_new_names(old, new, index if table == "deadlines" else None, remove)
-    )
+    new_names: dict[str, str | None] = {deadline.name: deadline.name for deadline in old.deadlines}
+    if table == "deadlines" and index is not None:
+        new_names[old.deadlines[index].name] = None if remove else new.deadlines[index].name
+    change = _SettingsChange(old, new, text, new_names)
     entry = store.AuditEntry(actor, "configure", "; ".join(changes), ladder.clock())
 
     def store_change(connection: Connection) -> None:
@@ -153,32 +154,14 @@ def change_settings(
     return True
 
 
-def _list_new_names(
-    old: LadderSettings, new: LadderSettings, index: int | None, remove: bool
-) -> tuple[dict[str, str], str | None]:
-    """Return the new names and the removed name of a `_SettingsChange`. index: of the changed deadline, None: none."""
-    new_names = {deadline.name: deadline.name for deadline in old.deadlines}
-    if index is None:
-        return new_names, None
-    old_name = old.deadlines[index].name
-    if remove:
-        return new_names, old_name
-    return new_names | {old_name: new.deadlines[index].name}, None
-
-
 @dataclass(frozen=True, slots=True)
 class _SettingsChange:
-    """A change of ladder.toml to `text`.
-
-    new_names: of all old deadlines, by old names; a removed one keeps its name. removed_name: of the removed deadline,
-    None without one.
-    """
+    """A change of ladder.toml to `text`. new_names: of all old deadlines, by old names; None for a removed one."""
 
     old: LadderSettings
     new: LadderSettings
     text: str
-    new_names: Mapping[str, str]
-    removed_name: str | None
+    new_names: Mapping[str, str | None]
 
 
 def _store_change(
@@ -200,7 +183,7 @@ def _store_change(
     names = {*change.new_names.values(), *(deadline.name for deadline in past_deadlines)}
     new_versions = list_counting_versions(connection, change.new)
     require_confirmation(
-        {(change.new_names[name], login): versions for (name, login), versions in old_versions.items()},
+        {(change.new_names[name] or name, login): versions for (name, login), versions in old_versions.items()},
         {(name, login): versions for (name, login), versions in new_versions.items() if name in names},
         notices,
         confirmed,
@@ -296,8 +279,9 @@ def _list_notices(
     logins = _list_users_without_extension(connection, change.old, change.new)
     if logins:
         notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
-    if change.removed_name is not None:
-        notices += _describe_removal(connection, change.removed_name)
+    for name, new_name in change.new_names.items():
+        if new_name is None:
+            notices += _describe_removal(connection, name)
     return notices
 
 
@@ -348,14 +332,15 @@ def _require_bots(connection: Connection, settings: LadderSettings) -> None:
             raise LadderError(f'beats: there is no bot "{escape_control(baseline.beats)}".\nCorrect its name.')
 
 
-def _rename_deadlines(connection: Connection, new_names: Mapping[str, str]) -> None:
+def _rename_deadlines(connection: Connection, new_names: Mapping[str, str | None]) -> None:
     """Give the extensions of deadlines the new names. Raises LadderError if grades of a renamed one are released."""
     released = {release.scope for release in store.all_releases(connection)}
     for old, new in new_names.items():
-        if new != old and ("deadline", old) in released:
+        if new is None or new == old:
+            continue
+        if ("deadline", old) in released:
             raise LadderError(f'name: grades of "{old}" are released, so its name stays.\nAdd a deadline.')
-        if new != old:
-            store.rename_extensions(connection, old, new)
+        store.rename_extensions(connection, old, new)
 
 
 @cache

@@ -439,13 +439,18 @@ def list_bots(context: ViewContext, search: str = "", after: str | None = None, 
 
 def view_build_log(context: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
+    version = _find_permitted_version(context, name, number, "build_log:read")
+    return None if version is None else BuildLog(version.number, store.get_build_log(context.connection, version.id))
+
+
+def _find_permitted_version(
+    context: ViewContext, name: str, number: int | None, permission: str
+) -> store.Version | None:
+    """Return a bot's version, the newest without a number; None if it doesn't exist or the viewer isn't permitted."""
     bot = store.find_bot(context.connection, name)
-    if bot is None or not context.viewer.can("build_log:read", bot.login):
+    if bot is None or not context.viewer.can(permission, bot.login):
         return None
-    version = _find_version(store.versions_of(context.connection, bot.id), number)
-    if version is None:
-        return None
-    return BuildLog(version.number, store.get_build_log(context.connection, version.id))
+    return _find_version(store.versions_of(context.connection, bot.id), number)
 
 
 def _list_fault_reports(
@@ -509,10 +514,7 @@ def view_logs(context: ViewContext, match: store.MatchSummary, bot: str) -> BotL
 
 def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar archive, None if they don't exist or the viewer may not read them."""
-    bot = store.find_bot(context.connection, name)
-    if bot is None or not context.viewer.can("files:read", bot.login):
-        return None
-    version = _find_version(store.versions_of(context.connection, bot.id), number)
+    version = _find_permitted_version(context, name, number, "files:read")
     if version is None:
         return None
     try:

@@ -366,9 +366,9 @@ def faulty_games(
 def digest_own_matches(
     connection: Connection, versions: Sequence[int], moment: HistoryPoint
 ) -> dict[int, tuple[int, int]]:
-    """Return, by version, the number and the sum of end_sequence of its rated matches at a moment; none are left out.
+    """Return, by version, the number and the sum of end_sequence of its rated matches at a moment.
 
-    Results are equal if the matches are.
+    Versions without any are left out. Digests of equal matches are equal.
     """
     version = match_players.c.version
     query = (

@@ -260,8 +260,8 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 def _get_valid_credential(connection: Connection, secret: str, kind: str, now: float) -> store.Credential:
     """Return the session or token with this secret. Raises AuthenticationError for any other kind or invalid secret."""
     credential = store.find_credential(connection, hash_secret(secret))
-    is_accepted_kind = credential is not None and credential.kind == kind and kind in (store.SESSION, store.TOKEN)
-    if credential is not None and is_accepted_kind and credential.is_valid(now):
+    is_accepted_kind = kind in (store.SESSION, store.TOKEN)
+    if credential is not None and is_accepted_kind and credential.kind == kind and credential.is_valid(now):
         return credential
     if kind == store.SESSION:
         raise AuthenticationError("your session has ended")

@@ -6,13 +6,14 @@ and for an unknown login. argon2 comes with the extra `web` and is imported at i
 import secrets
 import threading
 import unicodedata
+from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from ladder import store
-from ladder.ladder import Ladder, get_acting_user
+from ladder.ladder import Ladder, get_acting_user, transaction
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
 from ladder.users import credentials
@@ -78,31 +79,44 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
     The slow verification runs before the transaction, which requires that the password is still the same. Raises
     LadderError for a wrong current password, one that was changed in the meantime, or a user that is locked out.
     """
-    login, now = str(viewer.login), ladder.clock()
-    verified = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
+    login = str(viewer.login)
+    verified = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
     if verified is not None and not _verify_password(verified, current):
         raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
     revoked_kinds = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
     digest = credentials.hash_secret(secrets.token_urlsafe(32))
+    _replace_verified(ladder, viewer, verified, revoked_kinds, digest, hash)
 
-    def replace_verified(connection: Connection) -> None:
-        """Replace the password. Raises LadderError if another one was set since the verification."""
-        if store.find_credential(connection, digest) is not None:
-            return  # a repeated call, after a commit's reply was lost
-        if _find_password(connection, login, now) not in (verified, None):
-            raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
-        user = get_acting_user(connection, login)
-        for credential in store.all_credentials(connection, login):
-            if credential.kind in revoked_kinds and credential.id != viewer.session:
-                store.expire_credential(connection, credential.id)
-        if hash is not None:
-            expires_at = now + credentials.CREDENTIAL_LIFETIMES_S[store.PASSWORD]
-            password = store.Credential(
-                user.id, login, store.PASSWORD, digest, "submit", login, now, expires_at, password_hash=hash
-            )
-            store.insert_credential(connection, password)
 
-    ladder.database.write(replace_verified)
+@transaction
+def _replace_verified(
+    connection: Connection,
+    ladder: Ladder,
+    viewer: Viewer,
+    verified: store.Credential | None,
+    revoked_kinds: Collection[str],
+    digest: str,
+    hash: str | None,
+) -> None:
+    """Replace the password `verified`, None without one, by one with this hash, or by none.
+
+    digest: of the new password's row. Raises LadderError if another one was set since the verification.
+    """
+    if store.find_credential(connection, digest) is not None:
+        return  # a repeated call, after a commit's reply was lost
+    login, now = str(viewer.login), ladder.clock()
+    if _find_password(connection, login, now) not in (verified, None):
+        raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
+    user = get_acting_user(connection, login)
+    for credential in store.all_credentials(connection, login):
+        if credential.kind in revoked_kinds and credential.id != viewer.session:
+            store.expire_credential(connection, credential.id)
+    if hash is not None:
+        expires_at = now + credentials.CREDENTIAL_LIFETIMES_S[store.PASSWORD]
+        password = store.Credential(
+            user.id, login, store.PASSWORD, digest, "submit", login, now, expires_at, password_hash=hash
+        )
+        store.insert_credential(connection, password)
 
 
 def _find_password(connection: Connection, login: str, now: float) -> store.Credential | None:

@@ -39,6 +39,7 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "canvas_id": ("canvas id", "id"),  # "id" in Canvas' own exports alone
     "moodle_id": ("identifier",),
 }
+_COLUMNS_BY_HEADING = {heading: column for column, headings in ROSTER_COLUMNS.items() for heading in headings}
 IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that identify a user
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
@@ -294,8 +295,8 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
     headings = [normalize_heading(heading) for heading in header]
     is_canvas = "id" in headings and bool({"student", "lastname", "sis login id"} & set(headings))
     for index, heading in enumerate(headings):
-        column = _find_column(heading, is_canvas)
-        if column is None:
+        column = _COLUMNS_BY_HEADING.get(heading)
+        if column is None or (heading == "id" and not is_canvas):
             continue
         if column not in indices:
             indices[column] = index
@@ -311,16 +312,6 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
             "Add one to the header, such as login,name,section."
         )
     return indices
-
-
-def _find_column(heading: str, is_canvas: bool) -> str | None:
-    """Return the column of ROSTER_COLUMNS that a normalized heading names, None if it names none.
-
-    is_canvas: whether Canvas wrote the file, whose "id" is the canvas_id.
-    """
-    if heading == "id" and not is_canvas:
-        return None
-    return next((column for column, names in ROSTER_COLUMNS.items() if heading in names), None)
 
 
 def fold_ascii_case(text: str) -> str:

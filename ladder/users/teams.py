@@ -175,29 +175,29 @@ def add_members(
     Raises LadderError if a team's name isn't valid, or a user is staff, is in another team without `move`, or was in
     one after `since`.
     """
-    left_teams: list[str | None] = []  # of each user that joins, None without one
     memberships = store.list_memberships(connection)
     current = current_memberships(connection)
     team_names = {membership.team.casefold(): membership.team for membership in memberships}
     joined_at = now if since is None else since
+    joined_count = left_count = 0
     for user, name in people:
         valid_name = _normalize_team_name(name)
         _require_no_staff(user)
         team = team_names.setdefault(valid_name.casefold(), valid_name)
-        old = current.get(user.login)
-        corrected = old if old is not None and old.team == team else None  # the membership whose time changes
-        if corrected is not None and since in (None, corrected.joined_at):
+        membership = current.get(user.login)
+        is_member = membership is not None and membership.team == team  # only the time of joining may change
+        if membership is not None and is_member and since in (None, membership.joined_at):
             continue
-        left_team = None if old is None or corrected is not None else old.team
-        earlier = [row for row in memberships if row.login == user.login and row != corrected]
-        _require_may_join(user, left_team, earlier, move=move, joined_at=joined_at)
+        left_team = None if membership is None or is_member else membership.team
+        own = [row for row in memberships if row.login == user.login and not (is_member and row == membership)]
+        _require_may_join(user, left_team, own, move=move, joined_at=joined_at)
         text = _describe_change(team, left_team, since)
         store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
         store.join_team(connection, team, user.id, joined_at)
         current[user.login] = store.Membership(team, user.login, user.name, joined_at, None)
-        left_teams.append(left_team)
-    cancelled = store.cancel_unplayable(connection, now) if left_teams else 0
-    return TeamChanges(len(left_teams), sum(team is not None for team in left_teams), cancelled)
+        joined_count += 1
+        left_count += left_team is not None
+    return TeamChanges(joined_count, left_count, store.cancel_unplayable(connection, now) if joined_count else 0)
 
 
 def _describe_change(team: str, left_team: str | None, since: float | None) -> str:
