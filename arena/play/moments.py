@@ -36,7 +36,8 @@ class MomentMaker:
         The step's events are numbered from `first_event`; a game begins with a call without events. `pace` is the
         factor of the times. The step and its times depend only on what all players see. Call this once for each step.
         """
-        if first_event == 0 and not events:
+        is_start = first_event == 0 and not events
+        if is_start:
             self._state, self._knowledge = None, {}
         old_state, self._state = self._state, state
         seating = self._spec.seatings[game]

@@ -66,7 +66,7 @@ def make_move_menu(
 
 
 def _choose_letter(move: Mapping[str, Any], used_letters: str) -> str:
-    """Return an unused letter of the move's words; "" if all of them are used."""
+    """Return an unused letter of the move's words; "" if all of them are used, or the move names several cards."""
     word = str(move.get("action") or next(iter(move)))
     value = move.get(word)
     letters = _LETTERS.get(word, "")
@@ -84,12 +84,12 @@ def _describe_moves(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any]
     move = moves[0]
     cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
     price = f" ({cost} coins)" if cost else ""
-    targeted_moves = [targeted_move for targeted_move in moves if "target" in targeted_move]
-    if not targeted_moves:
+    targets = [names[targeted_move["target"]] for targeted_move in moves if "target" in targeted_move]
+    if not targets:
         return describe_move(move, names) + price
-    targets = [names[targeted_move["target"]] for targeted_move in targeted_moves]
-    target_list = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
-    text = describe_move({**targeted_moves[0], "target": 0}, [target_list])
+    *others, last_target = targets
+    target_list = f"{', '.join(others)} or {last_target}" if others else last_target
+    text = describe_move({**move, "target": 0}, [target_list])
     return (text if "target" in move else f"{describe_move(move, names)}, or {text}") + price
 
 

@@ -165,9 +165,9 @@ class _Trial:
         self.plan = plan_matches(seats, seats, arguments["games"], seats, keyed_shuffle(self.key, "schedule"))
         self.output = _Output()
         self.games: list[GameResult] = []
-        self.lost: list[Message] = []
-        self.worth: list[list[float]] = []
-        self.faults: dict[tuple[str, int | None], Message] = {}
+        self.lost: list[Message] = []  # as of `_list_lost_games`
+        self.worth: list[list[float]] = []  # by match, then by game: the program's share of the win
+        self.faults: dict[tuple[str, int | None], Message] = {}  # by the type of an exception, or a stage, and line
         self.evidence = Evidence(_MIN_EFFECT)
         try:
             with self.output, self.guard:

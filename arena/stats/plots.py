@@ -321,11 +321,11 @@ def _decision_time_cells(times: DecisionTimes, pair: ComparedBot | None, kind: s
     return number_cells(str(times.requests), f"{times.median_ms:.2f}", median, f"{times.p99_ms:.2f}", p99)
 
 
-def details_table(summary: str, headings: Sequence[str], body: str, state: str = "") -> str:
-    """Return a table that can be folded. body: its rows, as HTML. state: attributes, " open" if it isn't folded."""
+def details_table(summary: str, headings: Sequence[str], body: str, attributes: str = "") -> str:
+    """Return a table that can be folded. body: its rows, as HTML. attributes: " open" if it isn't folded."""
     cells = "".join(f"<th scope='col' class='number'>{text}</th>" if text else "<td></td>" for text in headings)
     return (
-        f"<details{state}><summary>{escape_html(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
-        f"aria-label='{escape_html(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
-        "</details>\n"
+        f"<details{attributes}><summary>{escape_html(summary)}</summary>\n<div class='scroll' tabindex='0' "
+        f"role='region' aria-label='{escape_html(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n"
+        f"<tbody>\n{body}</tbody></table></div></details>\n"
     )

@@ -220,8 +220,8 @@ def _render_differences(rows: Sequence[Difference]) -> str:
     return f"<p class='muted'>{caption}</p>\n{clear_part}{_render_difference_table('all differences', rows)}"
 
 
-def _render_difference_table(title: str, rows: Sequence[Difference], state: str = "") -> str:
-    """Return these rows as a folded table; state: " open" to unfold it."""
+def _render_difference_table(title: str, rows: Sequence[Difference], attributes: str = "") -> str:
+    """Return these rows as a table that can be folded. attributes: as of `details_table`."""
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
         + number_cells(
@@ -233,7 +233,7 @@ def _render_difference_table(title: str, rows: Sequence[Difference], state: str 
         + "</tr>\n"
         for row in rows
     )
-    return details_table(title, ["", "difference", "95 % ends", "p, Holm", "deals"], body, state)
+    return details_table(title, ["", "difference", "95 % ends", "p, Holm", "deals"], body, attributes)
 
 
 def _render_amounts(rows: Sequence[Measured]) -> str:

@@ -202,9 +202,9 @@ class _GameReader:
         names = (*config.players, *config.anchors)
         self.players = [names[place.condition.bots.index(place.bots[bot])] for bot in self.game.seating]
         self.rules = self.header.settings.rules
-        self.calls = _group_answered_calls(calls)
+        self.calls = _group_answered_calls(calls)  # by (bot, request)
         self.bots = [self.header.bots[bot] for bot in self.game.seating]
-        self.requests = [0] * len(self.players)
+        self.requests = [0] * len(self.players)  # the number so far, by seat
         self.events = messages.EventCursor[None](len(self.players), lambda number, event: None)
         self.announced: set[tuple[int, str]] = set()  # (seat, role that it said to hold)
         self.claim: Claim | None = None  # that can be challenged
