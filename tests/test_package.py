@@ -1,4 +1,4 @@
-"""The package has a licence, types, one version, and completion for shells.
+"""The package has a licence, types, and one version.
 
 .ci/wheel tests the content of the wheel, and that it works where it is installed. Source: pyproject.toml.
 """
@@ -81,8 +81,3 @@ def test_the_licence_is_the_one_that_pyproject_names() -> None:
     assert PROJECT["project"]["license"] == "MIT"
     assert PROJECT["project"]["license-files"][0] == "LICENSE"  # the others are of what isn't ours
     assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License\n")
-
-
-def test_a_shell_that_asks_for_completions_gets_them(place: Place) -> None:
-    ran = place.run(_ARENA_COMPLETE="bash_complete", COMP_WORDS="arena ver", COMP_CWORD="1")
-    assert (ran.code, ran.out) == (0, "plain,verify\n"), ran.err

@@ -1,10 +1,11 @@
 """Scenes for the tests of the engine: a state written as text, a script of moves, the events."""
 
-from collections import Counter
+from typing import Any
 
 import pytest
 
 from arena import coup
+from tests.conformance.test_scenarios import state_of
 from tests.games import say
 
 
@@ -18,19 +19,12 @@ class Scene:
     def __init__(
         self, hands: str, coins: str = "", actor: int = 0, deck: str | None = None, chance: coup.KeyedRng | None = None
     ) -> None:
-        held = tuple(tuple(sorted(coup.Role(name) for name in hand.split())) for hand in hands.split("/"))
-        seats = len(held)
-        purses = tuple(int(c) for c in coins.split()) or tuple(coup.COUP.start_coins if hand else 0 for hand in held)
-        rest = Counter(coup.COUP.roles * coup.COUP.copies(seats)) - Counter(role for hand in held for role in hand)
-        revealed: list[tuple[coup.Role, ...]] = []
-        for hand in held:  # the lost influences are filled with the remaining cards
-            lost = [max(sorted(rest), key=lambda role: rest[role]) for _ in range(coup.COUP.hand - len(hand))]
-            rest -= Counter(lost)
-            revealed.append(tuple(lost))
-        cards = tuple(sorted(rest.elements())) if deck is None else tuple(coup.Role(name) for name in deck.split())
-        influence = tuple(map(len, held))
-        board = coup.Board(coup.COUP, 1, actor, len(cards), purses, influence, tuple(revealed), coup.Turn((actor,)))
-        self.state = coup.State(board, held, cards, (), 0)
+        given: dict[str, Any] = {"hands": hands.split("/"), "actor": actor}
+        if coins:
+            given["coins"] = [*map(int, coins.split())]
+        if deck is not None:
+            given["deck"] = " ".join(reversed(deck.split()))
+        self.state = state_of(coup.COUP, given)
         self.chance = chance or coup.KeyedRng(bytes(32), 0)
         self.messages: list[str] = []
         self.events: list[coup.Event] = []
