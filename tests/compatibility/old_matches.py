@@ -1,4 +1,4 @@
-"""Matches of release 1.0 in each preset: `python -m tests.compatibility.old_matches` made them, once.
+"""Matches of release 1.0 in each preset.
 
 `matches.json.gz` has, for each preset, the record of a match and the lines that three of its bots were sent: one with
 faults, one that forfeits, and one without either. Together they have each event, each statement, and each optional
@@ -20,13 +20,12 @@ from arena.sandbox import Box, InProcessSandbox, Program, ScriptPeer
 
 FILE = Path(__file__).parent / "1.0" / "matches.json.gz"
 GAMES = 6
-READERS = (0, 1, 2)  # the bots whose lines are stored: with faults, with forfeits, and without
 
 Line = dict[str, Any]
 
 
 def read_matches() -> dict[str, Any]:
-    """Return the matches: preset -> {"record": its text, "sent": [by bot of READERS, the lines]}."""
+    """Return the matches: preset -> {"record": its text, "sent": [the lines to bots 0, 1 and 2]}."""
     matches: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
     return matches
 
@@ -107,18 +106,3 @@ def play(preset: str) -> referee.Record:
     digests = tuple(f"{bot:064x}" for bot in range(count)) if preset == "coup" else ()
     spec = referee.MatchSpec(0, bytes([len(preset)]) * 32, names, rotations, settings, timings, digests)
     return play_match(spec, launch).record
-
-
-def make() -> None:
-    matches = {}
-    for preset in PRESETS:
-        text = referee.write_record(play(preset))
-        matches[preset] = {
-            "record": text,
-            "sent": [lines_to(referee.read_record(text), bot) for bot in READERS[: seats(preset)]],
-        }
-    FILE.write_bytes(gzip.compress(json.dumps(matches).encode(), 9, mtime=0))
-
-
-if __name__ == "__main__":
-    make()
