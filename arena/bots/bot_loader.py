@@ -106,9 +106,8 @@ def _resolve_shebang(line: str, path: Path, named_path: Path, programs: Programs
     if env_program is None:
         return [program_path, *arguments]
     env_program_path = _require_program(env_program, path, named_path, programs)
-    if programs.path is None or arguments[0] != env_program:
-        return [program_path, *arguments]
-    return [env_program_path, *arguments[1:]]
+    skips_env = programs.path is not None and arguments[0] == env_program
+    return [env_program_path, *arguments[1:]] if skips_env else [program_path, *arguments]
 
 
 def _require_program(program: str, path: Path, named_path: Path, programs: Programs) -> str:

@@ -335,8 +335,8 @@ def _find_bot(folder: Path) -> Path:
 def _find_only_program(paths: list[Path]) -> Path:
     """Return the only file that can be run. paths: all files and folders.
 
-    Raises ArchiveError if there are several or none, next to source code of a compiled language, and if the file names
-    another one, which it then needs.
+    Raises ArchiveError if there are several or none, if there is source code of a compiled language, and if the file
+    names another one, which it then needs.
     """
     misnamed = next((path.name for path in paths if path.name.lower().startswith(MANIFEST)), None)
     if misnamed is not None:

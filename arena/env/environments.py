@@ -106,7 +106,7 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
     agent_selection: str = _MissingBeforeReset()  # type: ignore[assignment]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game. The same seed deals the same games; None continues the last seed's. Ignores `options`."""
+        """Deal a new game. The same seed deals the same games; None continues with the next. Ignores `options`."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

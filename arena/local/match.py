@@ -282,7 +282,7 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
 
     Raises WrongReplyError for an invalid reply, and the bots' own exceptions.
     """
-    match = run_match(spec, players, keep_moves=keep_moves)
+    match = _run_match(spec, players, GameRecorder if keep_moves else _ResultRecorder, (), MatchObserver())
     try:
         next(match)
     except StopIteration as end:
@@ -295,16 +295,25 @@ def run_match(
     spec: MatchSpec,
     players: Sequence[LocalPlayer],
     *,
-    keep_moves: bool = True,
     waits_for: Collection[int] = (),
     watch: MatchObserver | None = None,
 ) -> Generator[int, Message | None, Record]:
-    """Play all games of a match, and return its record; without `keep_moves` as `play_match` does.
+    """Play all games of a match, and return its record, with the moves.
 
     A bot whose index is in `waits_for` receives each request as a message that needs no reply; then its index is
     yielded, and its reply must be sent: None forfeits the game. `watch` is notified of steps. Raises like `play_match`.
     """
-    recorder_class = GameRecorder if keep_moves else _ResultRecorder
+    return _run_match(spec, players, GameRecorder, waits_for, watch or MatchObserver())
+
+
+def _run_match(
+    spec: MatchSpec,
+    players: Sequence[LocalPlayer],
+    recorder_class: "type[GameRecorder | _ResultRecorder]",
+    waits_for: Collection[int],
+    watch: MatchObserver,
+) -> Generator[int, Message | None, Record]:
+    """Play all games of a match; see `run_match`. Only GameRecorder records forfeits."""
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
     last_winner: int | None = None
@@ -312,7 +321,7 @@ def run_match(
     for number, seating in enumerate(spec.seatings):
         recorder = recorder_class(number, seating, first_seat(seating, last_winner))
         seat_players = [players[bot] for bot in seating]
-        record = yield from _Game(spec, recorder, seat_players, waits_for, watch or MatchObserver()).play()
+        record = yield from _Game(spec, recorder, seat_players, waits_for, watch).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:
@@ -321,26 +330,24 @@ def run_match(
 
 
 class _ResultRecorder:
-    """A recorder in place of GameRecorder that keeps only the result of a game: no moves, faults or chance outcomes."""
+    """A recorder in place of GameRecorder that keeps only the result of a game without forfeits."""
 
     def __init__(self, game: int, seating: tuple[int, ...], starter: int) -> None:
         self.game = game
         self.seating = seating
         self.starter = starter
-        self.moves: list[str] = []
-        self.times: list[int] = []
-        self.statements: list[tuple[int, StatementMade]] = []
-        self.faults: list[Fault] = []
         self._eliminated: list[tuple[int, int]] = []
         self._event_count = 0
 
     def add_step(
         self, state: State, answers: Sequence[MoveOrForfeit], next_state: State, events: Sequence[Event]
     ) -> None:
+        """Count a step's events, and keep the eliminations; the arguments are those of `GameRecorder.add_step`."""
         self._eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
         self._event_count += len(events)
 
     def make_record(self, state: State) -> GameRecord:
+        """Return the record of the game, which has ended in `state`, without what isn't kept."""
         over = state.board.phase
         assert isinstance(over, Over)
         return GameRecord(
@@ -369,7 +376,7 @@ class _Game:
     ) -> None:
         self.spec = spec
         self.recorder = recorder
-        self.keeps_moves = isinstance(recorder, GameRecorder)
+        self.move_recorder = recorder if isinstance(recorder, GameRecorder) else None  # None: moves aren't kept
         self.players = players
         self.waits_for, self.watch = waits_for, watch
         self.handles = [spec.handles[bot] for bot in recorder.seating]
@@ -433,20 +440,22 @@ class _Game:
         else:
             choice = player.choice(message, legal, board)
         self.statements += player.statements
-        if self.keeps_moves:
-            self.record_move(legal.words[choice], player.statements)
+        if self.move_recorder is not None:
+            _record_move(self.move_recorder, legal.words[choice], player.statements)
         return legal.moves[choice]
-
-    def record_move(self, word: str, statements: Sequence[StatementMade]) -> None:
-        """Record a move in its notation, with the statements of the same reply. There is no clock, so it took 0 us."""
-        recorder = self.recorder
-        recorder.statements += [(len(recorder.moves), statement) for statement in statements]
-        recorder.moves.append(word)
-        recorder.times.append(0)
 
     def forfeit(self, bot: int) -> Forfeit:
         """Record that a bot forfeits the game."""
+        recorder = self.move_recorder
+        assert recorder is not None
         word = format_move(FORFEIT)
-        self.recorder.faults.append(Fault(bot, "closed", len(self.recorder.moves), used=word))
-        self.record_move(word, ())
+        recorder.faults.append(Fault(bot, "closed", len(recorder.moves), used=word))
+        _record_move(recorder, word, ())
         return FORFEIT
+
+
+def _record_move(recorder: GameRecorder, word: str, statements: Sequence[StatementMade]) -> None:
+    """Record a move in its notation, with the statements of the same reply. There is no clock, so it took 0 us."""
+    recorder.statements += [(len(recorder.moves), statement) for statement in statements]
+    recorder.moves.append(word)
+    recorder.times.append(0)

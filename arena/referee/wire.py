@@ -150,7 +150,7 @@ class LineCursor(messages.EventCursor[str]):
 def encode_error(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
     """Return the error line for the faulty reply to request `number`, with the fault's code and detail.
 
-    got: the faulty line, None if none came. used: the move that was played instead, None if none was. lives: left ones.
+    got: the faulty line, None if none came. used: the move played instead, None if none was. lives: those left.
     """
     rule = FAULTS[code]
     message = rule.message if detail is None else f"{rule.message}: {detail}"

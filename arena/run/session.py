@@ -243,7 +243,7 @@ class Run:
         except OutOfSpaceError as problem:
             raise HostError(str(problem)) from problem
         except PausedError as problem:
-            self.store.add_failed_attempt(FailedMatch(problem.match, str(problem), False))
+            self.store.add_failed_attempt(FailedMatch(problem.match, str(problem), is_last=False))
             raise
         finally:
             self.progress.end()

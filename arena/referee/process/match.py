@@ -103,8 +103,8 @@ class _Player:
         self.budget = new_player_budget(settings.lives, timing)
         self.seat: Seat | None = None
         self.absent = ProcessExited("start_failed")  # the reply while it has no process
-        self.processes = 0
-        self.forfeits = 0
+        self.processes = 0  # number of processes that were started, or couldn't be
+        self.forfeits = 0  # number of games that it has forfeited
         self.drained = False  # whether a timeout has emptied its bank, for the rest of the match
         self.warned = 0  # number of unsolicited lines that were reported to the bot
         self.sent = b""  # the last hello or request
