@@ -238,9 +238,12 @@ class GradesPage:
     release_problem: str | None = None
 
     def propose_name(self, scope: str) -> str:
-        """Return a free name for a release of a deadline or a final: its own name, or with the first free number."""
+        """Return a free name for a release of a deadline or a final: its own name, or with the first free number.
+
+        It has at most 40 characters, as `require_valid_name` demands.
+        """
         used_names = {release.name for release in self.releases}
-        names = chain([scope], (f"{scope}-{number}" for number in count(2)))
+        names = chain([scope], (f"{scope[: 39 - len(str(number))]}-{number}" for number in count(2)))
         return next(name for name in names if name not in used_names)
 
 

@@ -289,7 +289,7 @@ def _normalize_team_name(text: str) -> str:
 def _parse_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
     """Return (entry, team) of each row with a team of a CSV.
 
-    Raises LadderError for an invalid CSV, or a header without a column for the team or the user.
+    Raises LadderError for an invalid CSV, or a header without a column for the team or the user, or with two for one.
     """
     rows = roster.read_rows(data, file)
     headings = rows[0][1] if rows else []
@@ -300,6 +300,9 @@ def _parse_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
             f"{escape_control(', '.join(headings))[:200]}.\n"
             "Add team or group, and login, email or student_id, such as login,team."
         )
+    for column in filter(None, columns):
+        if columns.count(column) > 1:
+            raise LadderError(f"{file}, line 1: several columns are for the {column}.\nKeep one of them.")
     entries = []
     for line, row in rows[1:]:
         cells = dict(zip(columns, row, strict=False))

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import update
@@ -231,6 +232,8 @@ def test_a_regrade_is_shown_before_and_then_released_as_shown(ladder: Ladder) ->
     assert made.grades == shown.grades
     page = grading.GradesPage(None, (), (), releases=(made.release,))
     assert [page.propose_name(name) for name in ("one", "two")] == ["one", "two-2"]
+    page = grading.GradesPage(None, (), (), releases=(replace(made.release, name="a" * 40),))
+    assert page.propose_name("a" * 40) == f"{'a' * 38}-2"  # a name has at most 40 characters
 
 
 def test_games_after_the_hours_of_a_deadline_change_no_grade(ladder: Ladder) -> None:

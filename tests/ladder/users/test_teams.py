@@ -217,6 +217,7 @@ def settle_emails(ladder: Ladder) -> None:
         ("login,colour\nada,Red\n", "the header has no column for the team or the user: login, colour"),
         ("team,group\nada,Red\n", "no column for the team or the user"),
         ("", "no column for the team or the user"),
+        ("login,team,group\nada,Red,Blue\n", "line 1: several columns are for the team"),
         ('login,team\n"ada,Red\n', "isn't valid CSV"),
         ("login,team\nad\xe4,Red\n".encode("latin1"), "line 2: byte 0xe4 isn't valid UTF-8"),
         ("login,team\nada,=Red\n", "isn't a valid name"),
