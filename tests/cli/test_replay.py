@@ -152,27 +152,6 @@ def test_an_unknown_game_or_bot_is_refused_with_a_list(record_folder: Path, argu
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_wrong_record_is_refused(tmp_path: Path) -> None:
-    whole = referee.write_record(random_game(PRESETS["coup"], 2, seed=1))
-    for name, text, said in [
-        ("cut", whole[:-20], "cut off"),
-        ("later", whole.replace('{"record":4', '{"record":9', 1), "version 9"),
-        ("text", "hello\n", "not a JSON object"),
-    ]:
-        file = tmp_path / f"{name}.jsonl"
-        file.write_text(text, encoding="utf-8")
-        done = replay(file)
-        assert done.exit_code == 2
-        assert said in done.stderr
-    assert "doesn't exist" in replay(tmp_path / "nothing").stderr
-    assert "contains no records" in replay(save_nothing(tmp_path)).stderr
-
-
-def save_nothing(folder: Path) -> Path:
-    (folder / "empty").mkdir()
-    return folder / "empty"
-
-
 def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(record_folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = replay(record_folder, "--html", page)

@@ -92,10 +92,8 @@ def test_csv_has_a_line_for_each_rate(recorded_run: Place) -> None:
     ("arguments", "words"),
     [
         ([], "name a run's folder or a record"),
-        (["nowhere"], "nowhere doesn't exist"),
         (["empty"], "empty contains no records"),
         (["half.jsonl"], "half.jsonl: the record is cut off"),
-        (["future.jsonl"], "future.jsonl: the record has version 99"),
         (["half.jsonl", "future.jsonl"], "and 1 file more"),
         (["new", "--bot", "unknown"], "its bots are bot"),
         (["new", "--with", "bot1"], "add --bot"),
