@@ -133,8 +133,7 @@ def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ..
     """Return the seat order of each game of a match: entry s is the index, into the table's bots, of the bot in seat s.
 
     Every `seats` games are a block: a cyclic order, each of whose rotations is played once. So each bot sits in each
-    seat equally often. The rotations are in random order; in a fixed order a bot's seat would depend on the time in the
-    match, and effects of seat and learning could not be separated.
+    seat equally often. The rotations are in random order, so that effects of seat and of learning can be told apart.
 
     The orders balance which bots sit next to each other. Each turn of a zigzag around a randomly seated ring is played
     clockwise, then counter-clockwise. Over all blocks of a cycle each bot has each other bot on its left equally often.

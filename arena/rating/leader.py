@@ -15,6 +15,9 @@ from arena.rating.dispersion import find_quantile
 from arena.rating.inputs_and_results import Estimate, LeaderAssessment
 from arena.rating.ratings import Fit
 
+TOLERANCE = 0.02  # of a win rate
+CERTAINTY = 0.98
+
 
 def estimate_lead(fit: Fit, bot: int, opponent: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
@@ -33,8 +36,8 @@ def estimate_lead(fit: Fit, bot: int, opponent: int) -> Estimate | None:
     return Estimate(value, value - half_width, value + half_width)
 
 
-def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Return the leader, and whether its win rate is within `within` of the best one with probability `level` or more.
+def assess_leader(fit: Fit) -> LeaderAssessment:
+    """Return the leader, and whether its win rate is within TOLERANCE of the best one with probability CERTAINTY.
 
     Undecided while an active bot has no win rate, or while there are too few matches for intervals.
     """
@@ -46,8 +49,8 @@ def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> Leader
     leader = int(np.argmax(win_rates.values))
     variances = win_rates.variances
     errors = np.sqrt((variances + variances[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
-    margins = win_rates.values[leader] + within - win_rates.values
+    margins = win_rates.values[leader] + TOLERANCE - win_rates.values
     chances_of_better = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -margins / errors)
     chances_of_better[leader] = 0.0
     probability = max(0.0, 1.0 - float(chances_of_better.sum()))
-    return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= level)
+    return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= CERTAINTY)

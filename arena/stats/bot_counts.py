@@ -194,8 +194,6 @@ class _MatchCounts:
         case[0] += count
         case[1] += 1
 
-    # --- requests -----------------------------------------------------------------------------------------------------
-
     def _count_requests(self, step: ReplayStep) -> None:
         """Count what each asked seat answered, also answers that others didn't see because another one came first."""
         phase = step.before.board.phase
@@ -233,8 +231,6 @@ class _MatchCounts:
             self._count_case(bot, "blocks", "as_target", is_block)
         if isinstance(move, coup.Block):
             self._count_case(bot, "blocks", "bluffed", move.role not in hand)
-
-    # --- events -------------------------------------------------------------------------------------------------------
 
     def _count_event(self, event: coup.Event, state: coup.State) -> None:
         """Count what happened at the table, and follow the open claim. state: before the step, with all cards."""

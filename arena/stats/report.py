@@ -218,9 +218,6 @@ class StatsReport(_Part):
         return (rate for bot in (*self.bots, *references) for _, _, rate in rates_of(bot))
 
 
-# ---------------------------------------------------------------- from counts to the report
-
-
 def make_stats_report(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
     """Return the report of all counted records. Bots are in order of win rate, the highest first."""
     bots = [_make_profile(name, counts) for name, counts in accumulator.bots.items()]
@@ -357,9 +354,6 @@ def _summarize_times(histograms: Mapping[str, LatencyHistogram]) -> dict[str, De
         if median is not None and p99 is not None:
             times[kind] = DecisionTimes(requests=histogram.count, median_ms=round(median, 3), p99_ms=round(p99, 3))
     return times
-
-
-# ---------------------------------------------------------------- rows and columns
 
 
 def stats_report_to_csv(report: StatsReport) -> str:

@@ -192,12 +192,19 @@ async def _receive_requests(channel: Channel, table: LiveTable, client: TableCli
         if frames_left < 0 or len(text) > _MAX_FRAME_CHARS:
             await channel.close(FLOOD, "too many messages at once")
             return
-        with suppress(ValueError, RecursionError):
-            message = json.loads(text)
-            if isinstance(message, dict):
-                answer = table.handle_request(client, message)
-                if answer is not None:
-                    await channel.send(json.dumps(answer))
+        message = _parse_request(text)
+        reply = None if message is None else table.handle_request(client, message)
+        if reply is not None:
+            await channel.send(json.dumps(reply))
+
+
+def _parse_request(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a browser's frame, None for anything else."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
 
 
 # --- programs
