@@ -95,8 +95,8 @@ class LadderClient:
             reason = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
         except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
             reason = f"{self.called} isn't a ladder server, or its proxy fails: status {problem.code}"
-            if 300 <= problem.code < 400:
-                location = escape_control(problem.headers.get("Location", ""))
+            location = escape_control(problem.headers.get("Location", ""))
+            if location and 300 <= problem.code < 400:
                 reason = f"{self.url} redirects to {location}: use that address"
         retry_after = problem.headers.get("Retry-After", "")
         is_duration = re.fullmatch("[0-9]{1,4}", retry_after) is not None  # else a date, or longer than anyone waits
@@ -135,14 +135,17 @@ def read_token(file: Path, url: str) -> str:
     except OSError as problem:
         is_missing = isinstance(problem, FileNotFoundError)
         reason = f"{file} doesn't exist" if is_missing else os_error_reason(problem)
-        usage_error(
-            f"{reason}.\nCreate a token on your account page, {url.rstrip('/')}/account, and save it in that file."
-        )
+        usage_error(f"{reason}.\nCreate a token on your account page, {account_page(url)}, and save it in that file.")
     if not re.fullmatch("[!-~]+", token):
         usage_error(f"{file} doesn't contain a token: one line of letters and digits")
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         print_note(f"other users of this machine can read your token: chmod 600 {file}")
     return token
+
+
+def account_page(url: str) -> str:
+    """Return the address of the account page on the server of `url`, which may have any path."""
+    return "/".join([*url.split("/")[:3], "account"])
 
 
 def _has_valid_host(server: SplitResult) -> bool:

@@ -103,7 +103,9 @@ def _open_table(
         table = _OpenedTable(str(answer["id"]), str(answer["page"]), str(answer["program"]))
     except (ServerUnreachableError, ServerRefusedError) as problem:
         fail(str(problem))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError):
+        fail(f"{server.called} isn't a ladder server")
+    if not table.page.startswith("/") or not table.program.startswith("/"):
         fail(f"{server.called} isn't a ladder server")
     print_note(f"table: {server.url}{table.page}")
     return table

@@ -331,7 +331,7 @@ class GameSelection:
         games = self.choose(path)
         leading_game = next(games, None)
         if leading_game is None:
-            lost = f"{self.lost_by} lost" if self.lost_by else ""
+            lost = f"was lost by {self.lost_by}" if self.lost_by else ""
             criteria = " and ".join(filter(None, (lost, "has a fault of a bot" if self.faults else "")))
             if criteria and self.match is None and self.game is None:
                 console.usage_error(f"no game of {path} {criteria}")

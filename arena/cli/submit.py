@@ -19,7 +19,14 @@ from pydantic import TypeAdapter
 from arena.bots import BotError, missing_bot_error, pack
 from arena.checks import CheckStepView
 from arena.cli import console
-from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, open_client, token_file
+from arena.cli.api_client import (
+    LadderClient,
+    ServerRefusedError,
+    ServerUnreachableError,
+    account_page,
+    open_client,
+    token_file,
+)
 from arena.cli.check import has_failure, step_lines, verdict_line
 from arena.escaping import escape_control
 
@@ -136,16 +143,16 @@ def _exit_on_errors(url: str, token_file: Path) -> Iterator[None]:
     except ServerRefusedError as problem:
         refusal = str(problem)
         if problem.status == 401:
-            refusal += f"\nThe token is in {token_file}. Create another on your account page: {url.rstrip('/')}/account"
+            refusal += f"\nThe token is in {token_file}. Create another on your account page: {account_page(url)}"
         (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(refusal)
     except ServerUnreachableError as problem:
         console.fail(str(problem))
     except BotError as problem:
         console.usage_error(str(problem))
     except (KeyError, TypeError, ValueError) as problem:
-        console.usage_error(
-            str(problem) if type(problem) is ValueError else f"{url} isn't a ladder server: answer {problem!r}"
-        )
+        if type(problem) is ValueError:
+            console.usage_error(str(problem))
+        console.usage_error(f"{url} isn't a ladder server: answer {problem!r}".partition("\n")[0])
 
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:

@@ -9,6 +9,11 @@ def test_a_token_file_of_an_unknown_home_folder_is_only_missing(place: Place) ->
     assert (ran.code, "~no-such-user/token doesn't exist" in ran.err) == (2, True), ran.err
 
 
+def test_the_account_page_is_that_of_the_server(place: Place) -> None:
+    ran = place.run("connect", "http://127.0.0.1:1/tables/7/program", "cat", "--token-file", "gone")
+    assert "your account page, http://127.0.0.1:1/account, and" in ran.err
+
+
 def test_a_token_file_may_begin_with_a_byte_order_mark(place: Place) -> None:
     """Editors of Windows write one; other letters that no token has are refused."""
     file = place.folder / "token"

@@ -141,7 +141,7 @@ def test_games_are_chosen_by_loser_and_first_turn(record_folder: Path) -> None:
         (["--lost-by", "unknown"], "has no bot"),
         (["--seat", "9"], "the seats are 0 to 3"),
         (["--faults"], " has a fault of a bot"),
-        (["--faults", "--lost-by", "bot0"], " bot0 lost and has a fault of a bot"),
+        (["--faults", "--lost-by", "bot0"], " was lost by bot0 and has a fault of a bot"),
         (["--faults", "--game", "7"], "has no such game"),
     ],
 )

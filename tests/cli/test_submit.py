@@ -198,6 +198,8 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
     for status, body, headers, code, output in (
         (200, b"<html>", {}, 2, "isn't a ladder server"),
         (200, b"[]", {}, 2, "isn't a ladder server"),
+        (200, b'{"max_upload_mb": 1}', {}, 2, "isn't a ladder server"),
+        (302, b"", {}, 2, "isn't a ladder server, or its proxy fails: status 302"),
         (404, b"<html>", {}, 2, "isn't a ladder server, or its proxy fails: status 404"),
         (302, b"", {"Location": "https://elsewhere.example/"}, 2, "redirects to https://elsewhere.example/"),
         (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
@@ -206,7 +208,10 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
     ):
         with serve_answers(status, body, **headers) as url:  # type: ignore[arg-type]
             ran = place.call("submit", url, "x.py", "--token-file", "token")
-            assert (ran.code, output in ran.err) == (code, True), ran
+            assert (ran.code, output in ran.err, len(ran.messages)) == (code, True, 1), ran
+    with serve_answers(200, b'{"id": 1, "page": 2, "program": 3}') as url:
+        ran = place.call("connect", url, "--challenge", "a", "--token-file", "token", "cat")
+        assert (ran.code, "isn't a ladder server" in ran.err) == (1, True), ran
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token-file", "token")
         silent.accept()[0].close()
