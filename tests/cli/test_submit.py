@@ -26,9 +26,9 @@ from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 def server(places: Callable[[], Place]) -> Iterator[tuple[Place, LadderServer]]:
     """Return a place with a token of ada's, and its ladder, which is served for all tests."""
     place = places()
-    folder = ladder_in(place)
+    folder = ladder_in(place, fit=True)
     freeze(folder)
-    with serve_ladder(place, folder, "--jobs", 1) as made:
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as made:
         token(place, made.folder)
         yield place, made
 

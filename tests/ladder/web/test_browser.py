@@ -376,7 +376,7 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
     place.bot("mine/bot.toml", 'run = "./bot.py"\n')
     place.bot("mine/.git/HEAD", "not for others")
     freeze(own.path)
-    with serve_ladder(place, own.path, "--jobs", 1) as server:
+    with serve_ladder(place, own.path, "--jobs", 1, "--no-tables") as server:
         for number, how in enumerate(("chosen", "dropped", "no script"), 2):  # the test does not wait for the last
             place.bot("mine/bot.py", f"{QUICK_BOT}# {how}\n")
             page, wrong = window(browser, server, "ada", java_script_enabled=how != "no script")

@@ -183,7 +183,7 @@ def trial(request: pytest.FixtureRequest, browser: Reader, place: Place) -> Iter
     freeze(place.folder / "spring")
     secret = place.run("ladder", "access", "add", "spring", "staff", "--json").json["secret"]
     with ExitStack() as stack:
-        serve = (serve_ladder(place, place.folder / "spring", "--jobs", 1) for _ in range(1 + has_two))
+        serve = (serve_ladder(place, place.folder / "spring", "--jobs", 1, "--no-tables") for _ in range(1 + has_two))
         made = Trial(browser, [stack.enter_context(each).url for each in serve], secret)
         yield made
     print(f"\n{request.param}\n{made.table()}")

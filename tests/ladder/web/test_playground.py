@@ -10,7 +10,7 @@ from arena.playground import find_build, make_program_fragment
 from arena.playground.build import ROOT
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
-from tests.ladder.ladders import ladder_in
+from tests.ladder.ladders import freeze, ladder_in
 from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.visitors import Pages, pages
@@ -69,7 +69,9 @@ def test_a_program_is_handed_over_and_passes_the_check(
     browser: Reader, place: Place, needs: Callable[[str, str | None], None]
 ) -> None:
     needs("playground", None if find_build() else "it isn't built: make playground")
-    with serve_ladder(place, ladder_in(place), "--jobs", 1, "--no-tables") as server:
+    folder = ladder_in(place, fit=True)
+    freeze(folder)
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         session = server.session("ada")
         context = browser.context()
         context.set_default_timeout(3 * WAIT_MS)

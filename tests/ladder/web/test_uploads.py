@@ -112,13 +112,13 @@ def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
     """Its runner ends with it, and the next one repeats the check."""
     folder = ladder_in(place, fit=True)
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
-    with serve_ladder(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         assert upload(server, token(folder), slow.encode())[0] == 201
         place.wait(lambda: states(folder)[-1] != "queued")
         kill(place, server.process.pid)
     place.wait(lambda: not place.processes())
     assert len(states(folder)) == 2
-    with serve_ladder(place, folder, "--jobs", 1) as server:
+    with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         assert upload(server, token(folder), slow.encode())[1]["duplicate"]
         place.wait(lambda: states(folder) == ["accepted", "accepted"])
     with closing(open_ladder(folder)) as ladder:
