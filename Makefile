@@ -75,11 +75,11 @@ puzzles: $(VENV)/.dev
 
 # Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
 quick: $(VENV)/.dev
-	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
+	$(PYTEST) $(PARALLEL) -m "not boxes and not clock and not long" $(QUICK) $(ARGS)
 
 # Tests what differs first on another Python, with pytest and few packages: PYTHON=python3.14 VENV=/tmp/python3.14.
 test-python: $(VENV)/.test
-	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(filter-out %.py,$(QUICK)) tests/referee tests/bots tests/local $(ARGS)
+	$(PYTEST) $(PARALLEL) -m "not boxes and not clock and not long" $(filter-out %.py,$(QUICK)) tests/referee tests/bots tests/local $(ARGS)
 
 # Tests every package with Python and node alone, in three minutes on two cores.
 test: $(VENV)/.dev
@@ -197,7 +197,7 @@ playground: $(VENV)/.run
 # sample bots in all seats of all presets, and repeats journeys of `make test-rest` (docs/dev/testing.md).
 soak: $(VENV)/.dev
 	ARENA_SOAK=1 $(call tests,soak)
-	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) -m "not soak" tests/sample_bots/test_presets.py tests/run/test_crashes.py tests/ladder/test_kills.py
+	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) -m "not soak" tests/sample_bots/test_presets.py tests/run/test_crashes.py tests/ladder/test_kills.py tests/study/test_study.py
 	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header

@@ -68,19 +68,6 @@ def test_every_make_target_of_the_documents_exists() -> None:
     assert planned.returncode == 0, planned.stderr
 
 
-@pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed with this Python")
-def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
-    """All play but the strategist, which would take most of the time. -o makes the environment count as up to date."""
-    out = tmp_path / "out"
-    few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
-    ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
-    assert ran.returncode == 0, ran.stderr
-    standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d ", line)]
-    assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) - 1 + bool(shutil.which("node"))
-    assert {row[-2] for row in standings} == {"0"}, "faults"
-    assert out.is_dir()
-
-
 def test_the_readmes_bot_passes_its_own_test_and_plays_without_a_fault(tmp_path: Path) -> None:
     bot = tmp_path / "tiny.py"
     bot.write_text(README.split("<<'END'\n")[1].split("END\n")[0])

@@ -2,14 +2,15 @@
 
 import json
 import shutil
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import select, text
 
+from arena.cli import cli
 from ladder import store
 from ladder.backups import restore_backup
 from ladder.ladder import open_ladder
@@ -22,6 +23,13 @@ NEXT = str(int(store.NEWEST_REVISION) + 1).zfill(4)
 MOVE = """
     op.execute("UPDATE users SET initials = upper(substr(login, 1, 1))")
     op.execute("INSERT INTO contacts (user_id, address) SELECT id, coalesce(email, login) FROM users")
+"""
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from arena.cli import cli
+ran = [CliRunner().invoke(cli, words, prog_name="arena") for words in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout or each.stderr] for each in ran]))
 """
 SAME_TABLES = """
 import sys
@@ -80,8 +88,10 @@ def make_next_version(code: Path) -> None:
     migration.write_text(migration.read_text().rstrip() + MOVE)
 
 
-def arena(code: Path, *words: object, fails: int = 0) -> "subprocess.CompletedProcess[str]":
-    return run_python(code, "-m", "arena.cli", "ladder", *map(str, words), fails=fails)
+def arena(code: Path, *commands: list[object]) -> list[tuple[int, str]]:
+    """Return exit code and output of commands of a ladder in one process of this code, which takes a second to load."""
+    words = json.dumps([["ladder", *map(str, command)] for command in commands])
+    return [tuple(ran) for ran in json.loads(run_python(code, "-c", COMMANDS, words).stdout)]
 
 
 def all_rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -123,14 +133,14 @@ def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> No
 def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_version: Path, tmp_path: Path) -> None:
     rows = all_rows(old)
     shown = show(old)
-    refused = arena(next_version, "standings", old, fails=2)
-    assert (
-        f"the database has schema {store.NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused.stderr
+    refused, examined, plan = arena(
+        next_version, ["standings", old], ["doctor", old], ["upgrade", old, "--dry-run", "--json"]
     )
-    assert "arena ladder upgrade LADDER" in refused.stderr
-    assert f"schema {store.NEWEST_REVISION}" in arena(next_version, "doctor", old, fails=1).stdout
-    plan = arena(next_version, "upgrade", old, "--dry-run", "--json")
-    assert json.loads(plan.stdout) == {
+    assert [code for code, _ in (refused, examined, plan)] == [2, 1, 0]
+    assert f"the database has schema {store.NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused[1]
+    assert "arena ladder upgrade LADDER" in refused[1]
+    assert f"schema {store.NEWEST_REVISION}" in examined[1]
+    assert json.loads(plan[1]) == {
         "before": store.NEWEST_REVISION, "after": NEXT, "backup": None,
         "changes": [{"revision": NEXT, "title": "Store contacts."}],
     }  # fmt: skip
@@ -139,8 +149,9 @@ def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_versi
 
     with closing(open_any(old)) as database:
         runner = database.write(lambda connection: store.register_runner(connection, 1, 0.0))
-        refused = arena(next_version, "upgrade", old, fails=2)
-        assert f"other processes use the ladder: runner {runner[:8]}, process " in refused.stderr
+        [refused] = arena(next_version, ["upgrade", old])
+        assert refused[0] == 2
+        assert f"other processes use the ladder: runner {runner[:8]}, process " in refused[1]
         database.write(lambda connection: store.end_runner(connection, runner))
         database.write(
             lambda connection: connection.execute(
@@ -149,8 +160,13 @@ def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_versi
         )
     assert all_rows(old) == rows
 
-    done = arena(next_version, "upgrade", old, "--backup", tmp_path / "before.tar")
-    assert f"upgraded {old} to schema {NEXT}" in done.stderr
+    backup = tmp_path / "before.tar"
+    done, again, restored = arena(
+        next_version, ["upgrade", old, "--backup", backup], ["upgrade", old], ["restore", backup, tmp_path / "newest"]
+    )
+    assert [code for code, _ in (done, again, restored)] == [0, 0, 0]
+    assert f"upgraded {old} to schema {NEXT}" in done[1]
+    assert "there is nothing to do" in again[1]
     assert missing(shown, show(old, next_version)) == []
     assert all_rows(old) == rows
     with closing(open_any(old)) as database, database.engine.connect() as connection:
@@ -160,11 +176,10 @@ def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_versi
         assert connection.scalar(text("SELECT count(*) FROM contacts")) == len(rows["users"])
         url = database.url.render_as_string(hide_password=False)
     assert run_python(next_version, "-c", SAME_TABLES, url).stdout.strip() == "[]"
-    assert "there is nothing to do" in arena(next_version, "upgrade", old).stderr
 
-    newer = arena(ROOT, "standings", old, fails=2)
+    newer = CliRunner().invoke(cli, ["ladder", "standings", str(old)])
+    assert newer.exit_code == 2
     assert f"a newer version of the arena upgraded the database to schema {NEXT}" in newer.stderr
-    with closing(restore_backup(tmp_path / "before.tar", tmp_path / "again")) as again:
-        assert all_rows(again.path) == rows
-    arena(next_version, "restore", tmp_path / "before.tar", tmp_path / "newest")
+    with closing(restore_backup(backup, tmp_path / "again")) as before:
+        assert all_rows(before.path) == rows
     assert missing(shown, show(tmp_path / "newest", next_version)) == []

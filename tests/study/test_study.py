@@ -15,6 +15,7 @@ from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 
 WAIT_S = 240
+KILLS = 10 if "ARENA_SOAK" in os.environ else 3
 FILE = """
 players = ["a", "b", "c"]
 seats = 3
@@ -49,7 +50,7 @@ def prepare(place: Place, endpoint: Endpoint, calls: int = 9000) -> None:
 
 
 def start(place: Place, out: str) -> list[str]:
-    return ["study", "run", "study.toml", "--out", out, "--sandbox", "process", "--jobs", "4"]
+    return ["study", "run", "study.toml", "--out", out, "--sandbox", "process", "--jobs", "2"]
 
 
 def report(place: Place, out: str) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def rows(place: Place, out: str, table: str) -> list[dict[str, Any]]:
 
 
 def test_kills_and_an_outage_change_no_number(place: Place) -> None:
-    """Ten kills at random moments; then a refused key, which pauses the study."""
+    """Kills at random moments; then a refused key, which pauses the study."""
     dice = Random(61)
     with serving(by_prompt) as endpoint:
         prepare(place, endpoint)
@@ -77,7 +78,7 @@ def test_kills_and_an_outage_change_no_number(place: Place) -> None:
         whole = report(place, "whole")
         calls = endpoint.answered
         words = start(place, "cut")
-        for _ in range(10):
+        for _ in range(KILLS):
             came, last = threading.Event(), len(endpoint.questions) + dice.randrange(5, calls // 12)
 
             def hang(question: Question, last: int = last, came: threading.Event = came) -> Reply:
@@ -90,7 +91,7 @@ def test_kills_and_an_outage_change_no_number(place: Place) -> None:
             assert came.wait(WAIT_S)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
-            words = ["study", "run", "--resume", "cut", "--jobs", "4"]
+            words = ["study", "run", "--resume", "cut", "--jobs", "2"]
         first = len(endpoint.questions)
         outage = Reply(status=401, raw=b"{}")
         endpoint.policy = lambda question: outage if question.number == first + 9 else by_prompt(question)
