@@ -21,7 +21,7 @@ from ladder.users import issue_secret
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.ladder.classes import configure
-from tests.ladder.ladders import PLAY, ladder_in, owners
+from tests.ladder.ladders import PLAY, has_more, ladder_in, owners
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 
 
@@ -57,15 +57,15 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(place: Place, own: bool) -> None:
-    """With wall time a bot would pay for the delay. The runner checks bots, and ends with the pages."""
+    """With wall time a bot would pay for the delay. The runner plays, and ends with the pages."""
     timing = replace(PLAY.settings.timing, own=own)
-    folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)))
+    folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)), fit=True)
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         wait_for(lambda: runners(server))
         [runner] = runners(server)
         nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (server.process.pid, runner)]
-        session = server.session("ada")
-        wait_for(lambda: '"status":"accepted"' in server.get("/api/bots/ada", session))
+        with closing(open_ladder(folder)) as ladder:
+            wait_for(has_more(ladder))
         server.process.terminate()
         ran = place.end(server.process)
     assert (nice[1] > nice[0]) is own
