@@ -266,16 +266,12 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate("shown", _shown, "order"),
             RuleTemplate(
                 "keep_asked",
-                "All players see whether it was kept. The player isn't asked if the challenger's loss ends the game"
-                ", and not of an embezzler.",
+                lambda rules: (
+                    "All players see whether it was kept. The player isn't asked if the challenger's loss ends the game"
+                    f"{', and not of an embezzler' if rules.reformation else ''}."
+                ),
                 "shown-card",
-                lambda rules: rules.shown_card is ShownCard.MAY_KEEP and rules.reformation,
-            ),
-            RuleTemplate(
-                "keep_asked_of_all",
-                "All players see whether it was kept. The player isn't asked if the challenger's loss ends the game.",
-                "shown-card",
-                lambda rules: rules.shown_card is ShownCard.MAY_KEEP and not rules.reformation,
+                lambda rules: rules.shown_card is ShownCard.MAY_KEEP,
             ),
             RuleTemplate(
                 "refund",
@@ -398,10 +394,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
         "Allegiances",
         (
             "reformation",
-            RuleTemplate("bans", _banned, "own-side", lambda rules: rules.reformation and not rules.inquisitor),
-            RuleTemplate(
-                "bans_with_inquisitor", _banned, "own-side", lambda rules: rules.reformation and rules.inquisitor
-            ),
+            RuleTemplate("bans", _banned, "own-side", _reformation),
             RuleTemplate(
                 "one_side",
                 "While all living players are on one side, nothing is banned. A conversion may create two sides again.",
