@@ -174,11 +174,7 @@ _ROWS = (
     _row(
         22, "answers at the last moment, always", _by(f"{_CLOCK}::test_time_beyond_the_free_time_comes_from_the_bank")
     ),
-    _row(
-        23,
-        "one byte at a time",
-        _by(_BAD_BOTS, f"{_CLOCK}::test_the_deadline_is_absolute_whatever_is_printed_meanwhile"),
-    ),
+    _row(23, "one byte at a time", _by(f"{_CLOCK}::test_the_deadline_is_absolute_whatever_is_printed_meanwhile")),
     _row(24, "bytes without a newline", _by(_BAD_BOTS)),
     _row(25, "raises its priority or limits", Probes("processes", CALLS, no_control="only root may raise them")),
     _row(26, "sets the clock", Probes("processes", CALLS, no_control="only root may set it")),
@@ -346,21 +342,21 @@ _ROWS = (
         _by(_BAD_BOTS, "tests/referee/process/test_seat.py::test_memory_is_bounded_in_a_match_of_any_length"),
     ),
     _row(73, "never reads its input", _by(_BAD_BOTS)),
-    _row(74, "deep nesting", _by(_BAD_BOTS, _BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),
-    _row(75, "huge integers", _by(_BAD_BOTS, _BAD_LINES)),
-    _row(76, "infinity and NaN", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(74, "deep nesting", _by(_BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),
+    _row(75, "huge integers", _by(_BAD_LINES)),
+    _row(76, "infinity and NaN", _by(_BAD_LINES)),
     _row(
         77, "repeated keys", _by("tests/protocol/test_framing.py::test_a_repeated_key_is_found_exactly_at_every_depth")
     ),
-    _row(78, "invalid UTF-8 and half characters", _by(_BAD_BOTS, _BAD_LINES)),
-    _row(79, "other encodings and byte order marks", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(78, "invalid UTF-8 and half characters", _by(_BAD_LINES)),
+    _row(79, "other encodings and byte order marks", _by(_BAD_LINES)),
     _row(
         80,
         "NUL and control characters",
         _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_bytes_of_a_bot_are_shown_safely"),
     ),
-    _row(81, "other line ends", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_only_a_newline_ends_a_line")),
-    _row(82, "bools, floats and strings for integers", _by(_BAD_BOTS, _BAD_REPLIES)),
+    _row(81, "other line ends", _by("tests/protocol/test_framing.py::test_only_a_newline_ends_a_line")),
+    _row(82, "bools, floats and strings for integers", _by(_BAD_REPLIES)),
     _row(
         83,
         "much JSON within the limit",
@@ -369,12 +365,15 @@ _ROWS = (
     _row(
         84,
         "answers before it is asked",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_every_line_without_an_open_request_is_stray"),
+        _by("tests/referee/test_faults.py::test_every_line_without_an_open_request_is_stray"),
     ),
     _row(
         85,
         "stale and others' ids",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_reported_once_a_request"),
+        _by(
+            "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_reported_once_a_request",
+            "tests/referee/test_faults.py::test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once",
+        ),
     ),
     _row(86, "illegal moves", _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_a_legal_one_or_none")),
     _row(87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_named")),

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from arena import referee
-from arena.coup import PRESETS
 from arena.limits import Limits
 from arena.referee.process import play_match
 from arena.sandbox import (
@@ -51,13 +50,12 @@ SHORT_START = referee.Timing(start_ms=300)  # for the one that never greets
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The faults of a program: `codes` of both games; `perhaps`, which chance may add. `preset`: the rules."""
+    """The faults of a program: `codes` of both games; `perhaps`, which chance may add."""
 
     codes: frozenset[str]
     forfeits: bool
     timing: referee.Timing
     perhaps: frozenset[str]
-    preset: str = "coup"
 
 
 def case(*codes: str, timing: referee.Timing = UNHURRIED, perhaps: tuple[str, ...] = ()) -> Case:
@@ -66,17 +64,11 @@ def case(*codes: str, timing: referee.Timing = UNHURRIED, perhaps: tuple[str, ..
 
 
 CASES = {
-    "bad_hello": case("start_failed"),
-    "bad_say": replace(case("bad_say"), preset="open-table"),
-    "big_reply": case("line_too_long"),
     # That its input is closed shows when something is written: if the next request came before, when that timed out.
     "closes_stdin": case("closed", timing=HURRIED, perhaps=("timeout",)),
     "closes_stdout": case("closed"),
     "dies_after_answer": case("exited"),
-    "double_answer": case("stray_line"),
-    "early_answer": case("stray_line"),
     "exit_at_start": case("start_failed"),
-    "exit_zero": case("exited"),
     "flood_lines": case("too_many_strays", "out_of_lives", timing=UNFROZEN, perhaps=("stray_line", "flood")),
     "flood_no_newline": case("line_too_long"),
     "forking": case(),
@@ -90,9 +82,6 @@ CASES = {
     "print_debug": case("bad_json", "out_of_lives", "stray_line"),
     "silent": case("timeout", "out_of_lives", timing=HURRIED),
     "silent_at_start": case("start_failed", timing=SHORT_START),
-    "slow_drip": case("timeout", "out_of_lives", timing=HURRIED),
-    # Its first answer, to a request 0, is unsolicited; that to the request before may be late once, which is free.
-    "stale_id": case("wrong_id", "timeout", "out_of_lives", timing=HURRIED, perhaps=("stray_line",)),
     "stderr_endless": case("timeout", "out_of_lives", timing=HURRIED),
     "stderr_flood": case(),
     "syntax_error": case("start_failed"),
@@ -127,9 +116,8 @@ PLAYED = [
 DETAILS = {
     "exit_at_start": ("exited with code 3", b"FileNotFoundError: weights.bin"),
     "syntax_error": ("exited with code 1", b"SyntaxError"),
-    "exit_zero": ("exited with code 0", b""),
+    "dies_after_answer": ("exited with code 0", b""),
     "killed_by_signal": ("killed by signal 11 (SIGSEGV)", b""),
-    "bad_hello": ("its first line was no hello", b""),
     "stderr_flood": ("", rb"(?s)--- game 0 ---.*thinking hard\n.*bytes left out.*thinking hard\n$"),
 }
 
@@ -208,7 +196,7 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
         key=b"b" * 32,
         bots=("bad", "honest"),
         seatings=((0, 1), (1, 0)),
-        settings=referee.MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
+        settings=referee.MatchSettings(timing=timing),
         timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []
