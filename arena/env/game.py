@@ -21,6 +21,7 @@ from arena.coup import (
     PRESETS,
     ActionMove,
     Board,
+    Drafting,
     Event,
     Exchanging,
     GameEnding,
@@ -184,6 +185,11 @@ class EnvironmentGames:
         """Return the final phase of the game, None while it runs."""
         phase = self.state.board.phase
         return phase if isinstance(phase, Over) else None
+
+    def is_out(self, seat: int) -> bool:
+        """Return whether a seat has lost its last card; before a draft none has, though none holds a card."""
+        board = self.state.board
+        return not board.influence[seat] and not isinstance(board.phase, Drafting)
 
     def observe(self, seat: int) -> Observation:
         """Return a seat's observation and action mask: only `wait` if it isn't asked or has already answered."""

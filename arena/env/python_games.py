@@ -85,7 +85,7 @@ class PythonGames:
         while True:
             deciders = self._deciders[row]
             own_seat = deciders.index(_LEARNER) if self._opponents else self._seat[row]
-            if not game.asked or (self._opponents and not game.state.board.influence[own_seat]):
+            if not game.asked or (self._opponents and game.is_out(own_seat)):
                 if self._has_decided[row]:
                     self._write_end(row, own_seat, arrays)
                 self._deal(row)

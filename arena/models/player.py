@@ -161,7 +161,7 @@ class ModelSeat:
                     "claims": dict(player.claims),
                     "has": list(player.known),
                     "lacks": list(player.lacks),
-                    "out": not player.alive,
+                    "out": not player.alive and bool(player.revealed),  # in a draft no player has cards
                 }
                 for player in game.players
             ],

@@ -41,7 +41,8 @@ def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
 
 def _describe_holdings(player: Player, own_cards: list[str] | None) -> str:
     """Return a player's coins, side and cards as text. own_cards: the viewer's, None for another player's."""
-    coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else " out    "
+    is_in_game = player.alive or not player.revealed  # in a draft no player has cards
+    coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if is_in_game else " out    "
     side = [player.allegiance] if player.allegiance else []
     cards = [_HIDDEN] * player.influence if own_cards is None else own_cards
     face_up = [f"({role})" for role in player.revealed]

@@ -124,7 +124,9 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
 
 
 def test_rules_for_two_need_no_option_for_seats(tmp_path: Path) -> None:
-    assert " of 2. " in play_piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
+    shown = play_piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
+    assert " of 2. " in shown
+    assert " out " not in shown.partition("Which card")[0], "before the draft both are in the game, without cards"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from arena.coup import replace_fields
 from arena.env import Opponent, batch, env, raw_env
+from protocol.kits import coup_env
 from tests.cases import each
 from tests.games import rules_of
 
@@ -326,6 +327,13 @@ def test_what_c_lacks_is_played_in_python_with_a_warning(options: Any, why: str)
         assert not batch(games=1, **options).in_c
     with pytest.raises(ValueError, match=f"can't be played in C: .*({why}|isn't compiled)"):
         batch(games=1, in_c=True, **options)
+
+
+def test_a_learner_drafts_against_an_opponent() -> None:
+    games = batch("duel", 2, 2, "random", in_c=False)
+    observations, info = games.reset(seed=1)
+    assert observations[:, games.fields["kind"][0]].argmax(axis=1).tolist() == [coup_env.KINDS.index("draft")] * 2
+    assert info["seat"].tolist() == [0, 1]
 
 
 def test_an_object_can_not_play_in_all_games() -> None:

@@ -136,6 +136,11 @@ def test_a_conversation_continues_and_a_summary_repeats(tmp_path: Path) -> None:
     assert "The game so far" in whole[1]["content"]
 
 
+def test_in_a_draft_no_player_is_out(tmp_path: Path) -> None:
+    question = Played(tmp_path, lambda question: play(), rules="duel").questions[0]
+    assert "A: 2 coins, 0 hidden cards." in question.prompt
+
+
 def test_statements_of_others_are_quoted(tmp_path: Path) -> None:
     """None begins a line of the prompt or ends its own quotation."""
     spoken = play(say=[{"says": "hold", "role": "duke", "player": None, "text": None}])
