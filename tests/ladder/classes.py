@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from ladder.bots import submit_bot
+from ladder.bots import AcceptedSubmission, submit_bot
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
@@ -72,6 +72,13 @@ def hand_in(
 
     ladder.database.write(act)
     return version
+
+
+def send(ladder: Ladder, login: str, mark: object, name: str | None = None, **more: Any) -> AcceptedSubmission:
+    """Submit a bot of one file that isn't checked; `mark` makes its code differ."""
+    path = ladder.path / f"{login}.py"
+    path.write_text(f"{QUICK_BOT}# {mark}\n")
+    return submit_bot(ladder, path, login, name=name, **more)
 
 
 def sign_in(ladder: Ladder, login: str) -> IssuedSecret:

@@ -8,10 +8,8 @@ from sqlalchemy import Connection, select
 
 from ladder import store
 from ladder.activation import begin_playing, choose_version, should_be_activated
-from ladder.bots import submit_bot
-from tests.ladder.classes import hand_in, make_ladder
+from tests.ladder.classes import hand_in, make_ladder, send
 from tests.ladder.store.databases import check, submit
-from tests.ladder.term import write
 
 NOW = 5.0
 
@@ -89,10 +87,7 @@ def test_an_active_version_that_is_chosen_again_is_kept_whichever_version_waits(
     """Of two that wait, the newer may be rejected first. A choice that already applies isn't recorded again."""
     with closing(make_ladder(tmp_path / "spring", owners="ada")) as ladder:
         hand_in(ladder, "ada", "a")
-        older, newer = (
-            submit_bot(ladder, write(ladder.path / "a.py", f"pass  # {number}"), "ada", name="a").version
-            for number in (2, 3)
-        )
+        older, newer = (send(ladder, "ada", number, "a").version for number in (2, 3))
         ladder.database.write(lambda connection: check(connection, newer, "it is empty"))
         assert [choose_version(ladder, "a", 1, "ada") for _ in range(2)] == [True, False]
         ladder.database.write(lambda connection: check(connection, older))

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.activation import activate_version, choose_version, disable_bot
-from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
+from ladder.bots import deadlines_of_bot, get_remaining_quota
 from ladder.grading import create_final, format_gradebook, get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -17,8 +17,7 @@ from ladder.settings import LadderError, read_settings
 from ladder.store import all_bots, deactivate_bot, finish_check, unchecked_versions
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team
 from ladder.users import join_teams, set_suspended
-from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import NUMBERS, Clock, add_settings, configure, deadline, extend, hand_in, make_ladder
+from tests.ladder.classes import NUMBERS, Clock, add_settings, configure, deadline, extend, hand_in, make_ladder, send
 from tests.ladder.grading.test_lateness import DAY, DUE, HOUR, PLAYS, add_lateness, grade_of
 from tests.ladder.ladders import WORDS
 from tests.ladder.term import Term
@@ -49,10 +48,8 @@ def queue_step(hours: float, received: float | None = None) -> Step:
 
     def step(ladder: Ladder) -> int:
         at(hours, ladder)
-        path = ladder.path / "a.py"
-        path.write_text(f"{QUICK_BOT}# {next(NUMBERS)}\n")
         said = None if received is None else DUE + received * HOUR
-        return submit_bot(ladder, path, "ada", name="a", received_at=said, submitted_by="t").version
+        return send(ladder, "ada", next(NUMBERS), "a", received_at=said, submitted_by="t").version
 
     return step
 

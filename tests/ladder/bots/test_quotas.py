@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ladder.bots import submit_bot
 from ladder.challenges import queue_challenges
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, configure, hand_in, make_ladder
+from tests.ladder.classes import Clock, configure, hand_in, make_ladder, send
 
 MIDNIGHT = 86_400.0 * 20_000
 
@@ -26,8 +24,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def submitted(ladder: Ladder, number: int) -> None:
-    (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# number {number}\n")
-    submit_bot(ladder, ladder.path / "ada.py", "ada")
+    send(ladder, "ada", f"number {number}")
 
 
 def challenged(ladder: Ladder, number: int) -> None:

@@ -21,7 +21,17 @@ from ladder.settings import LadderError
 from ladder.users import join_teams
 from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, configure, deadline, extend, hand_in, make_ladder, replace_setting
+from tests.ladder.classes import (
+    Clock,
+    add_settings,
+    configure,
+    deadline,
+    extend,
+    hand_in,
+    make_ladder,
+    replace_setting,
+    send,
+)
 from tests.ladder.term import Term
 
 NOW, EARLIER = 1e6, 9e5
@@ -35,16 +45,14 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_path: Path) -> None:
+def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder) -> None:
     """Otherwise the other user's first bot couldn't get its usual name."""
-    path = tmp_path / "bot.py"
-    path.write_text(PY)
     with ladder.database.read() as connection:
         names = {each.login: each.pseudonym.lower() for each in store.all_users(connection)}
     for separator in " -_":
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
-            submit_bot(ladder, path, "ada", name=names["bob"].replace(" ", separator))
-    assert submit_bot(ladder, path, "ada", name=names["ada"].replace(" ", "-")).number == 1
+            send(ladder, "ada", "", names["bob"].replace(" ", separator))
+    assert send(ladder, "ada", "", names["ada"].replace(" ", "-")).number == 1
 
 
 def test_a_subfolder_that_cannot_be_read_or_named_stops_no_other_submission(
@@ -69,7 +77,7 @@ def test_a_subfolder_that_cannot_be_read_or_named_stops_no_other_submission(
     assert "has no user" in result.rejected["\\udcff"]
 
 
-def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path) -> None:
+def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder) -> None:
     """At the pace of the last checks: eight in 50 s, of them two of reference bots at the start.
 
     The last one was submitted 4 s before its end: the checks didn't wait longer.
@@ -80,10 +88,8 @@ def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path
     waits_s = case((versions.c.number == 6, 4), else_=1000)
     early = update(versions).values(submitted_at=versions.c.checked_at - waits_s)
     ladder.database.write(lambda connection: connection.execute(early))
-    path = tmp_path / "bot.py"
     for login in ("bob", "dan"):
-        path.write_text(f"{PY}{login}")
-        submit_bot(ladder, path, login, name=f"bot-of-{login}")
+        send(ladder, login, login, f"bot-of-{login}")
     with ladder.reading(STAFF_VIEWER) as context:
         assert (context.stall_reason, view_queue(context).checks[0].done_at) == (NO_RUNNER, None)
     ladder.database.write(lambda connection: store.register_runner(connection, 1, NOW))
@@ -150,9 +156,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     (top / "ada" / "bot.py").write_text(f"{PY}2")
     assert submit_folder(ladder, top, NOW, "prof").accepted["ada"].version_ref == f"{names['ada']}@2"
     configure(ladder, max_bots_per_user=2)
-    path = tmp_path / "more.py"
-    path.write_text(f"{PY}3")
-    submit_bot(ladder, path, "ada", name="more")
+    send(ladder, "ada", 3, "more")
     assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")
@@ -174,20 +178,17 @@ def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: 
     assert [sent(ladder, 1)[0] for _ in range(2)] == [2, 2]
 
 
-def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder, tmp_path: Path) -> None:
-    path = tmp_path / "bot.py"
-    for number, (login, name) in enumerate((("ada", "Straße"), ("ada", "STRASSE"), ("ada", "straße")), 1):
-        path.write_text(f"{PY}{number}")
-        assert submit_bot(ladder, path, login, name=name).version_ref == f"Straße@{number}"
+def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder) -> None:
+    for number, name in enumerate(("Straße", "STRASSE", "straße"), 1):
+        assert send(ladder, "ada", number, name).version_ref == f"Straße@{number}"
     with pytest.raises(LadderError, match="belongs to another user"):
-        submit_bot(ladder, path, "bob", name="STRAßE")
+        send(ladder, "bob", "", "STRAßE")
 
 
 @pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])
-def test_a_name_that_results_or_spreadsheets_cannot_hold_is_refused(ladder: Ladder, tmp_path: Path, name: str) -> None:
-    (tmp_path / "bot.py").write_text(PY)
+def test_a_name_that_results_or_spreadsheets_cannot_hold_is_refused(ladder: Ladder, name: str) -> None:
     with pytest.raises(LadderError):
-        submit_bot(ladder, tmp_path / "bot.py", "ada", name=name)
+        send(ladder, "ada", "", name)
 
 
 def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
@@ -237,11 +238,8 @@ def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
 
 def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
     ladder.clock = Clock(at)
-    path = ladder.path / "ada.py"
-    path.write_text(f"{PY}{code}")
-    taken = submit_bot(
-        ladder, path, "ada", name="ada", received_at=received, submitted_by=None if received is None else "prof"
-    )
+    by = None if received is None else "prof"
+    taken = send(ladder, "ada", code, "ada", received_at=received, submitted_by=by)
     return taken.number, taken.received_at
 
 
@@ -281,9 +279,7 @@ def test_submitting_earlier_files_again_makes_a_new_version(ladder: Ladder) -> N
 
 def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
-    path = ladder.path / "ada.py"
-    path.write_text(PY)
-    assert submit_bot(ladder, path, "ada", received_at=NOW - 500, submitted_by="prof").late_for == "second"
+    assert send(ladder, "ada", "", received_at=NOW - 500, submitted_by="prof").late_for == "second"
 
 
 def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder) -> None:
@@ -292,9 +288,7 @@ def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)
     extend(ladder, "bob", "second", days=1)
-    path = ladder.path / "ada.py"
-    path.write_text(f"{PY}2")
-    assert submit_bot(ladder, path, "bob", received_at=NOW - 500, submitted_by="prof").late_for == "second"
+    assert send(ladder, "bob", 2, received_at=NOW - 500, submitted_by="prof").late_for == "second"
 
 
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from ladder.activation import activate_version, disable_bot
-from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
+from ladder.bots import deadlines_of_bot, get_remaining_quota
 from ladder.deadlines import withdraw_extension
 from ladder.grading import Grade, create_final, get_grades, preview_final, release_grades, reveal_final_results
 from ladder.home import describe_ladder
@@ -18,7 +18,7 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
 from ladder.users import erase_user, import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
-from tests.ladder.classes import Clock, add_settings, deadline, extend, hand_in, make_ladder, replace_setting
+from tests.ladder.classes import Clock, add_settings, deadline, extend, hand_in, make_ladder, replace_setting, send
 from tests.ladder.grading.test_grades import play
 from tests.ladder.term import Term
 
@@ -217,9 +217,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "a", at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
     for login in ("ada", "bob"):
-        path = ladder.path / f"{login}.py"
-        path.write_text("# new\n")
-        submit_bot(ladder, path, login, name=login[0])
+        send(ladder, login, "new", login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
     for runs, hint in ((False, "Check them: arena ladder run"), (True, "Wait until")):
         if runs:
@@ -239,9 +237,7 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
     assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
     for at, output in ((DUE + 60, None), (DUE + DAY + 60, "first")):
         ladder.clock = Clock(at)
-        path = ladder.path / "a.py"
-        path.write_text(f"# {at}\n")
-        assert submit_bot(ladder, path, "ada", name="a").late_for == output
+        assert send(ladder, "ada", at, "a").late_for == output
 
 
 def test_a_late_version_that_counts_ends_late_submissions_and_a_final_warns_of_them(ladder: Ladder) -> None:

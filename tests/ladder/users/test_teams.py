@@ -25,7 +25,6 @@ from ladder.round_queue import RoundQueue
 from ladder.rounds import no_round_reason, plan_next_round
 from ladder.settings import LadderError
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team, preview_invitation
-from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import (
     Clock,
     add_settings,
@@ -35,6 +34,7 @@ from tests.ladder.classes import (
     hand_in,
     look,
     make_ladder,
+    send,
     serve,
 )
 from tests.ladder.term import Term
@@ -166,9 +166,9 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     assert (output.bots, output.can_add_bot) == ((), True)
     assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
     assert bots.inactive_reason(found) == "no active version: ask the staff"
-    assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
+    assert send(ladder, "eve", "1", "bot-eve").version_ref == "bot-eve@1"
     with pytest.raises(LadderError, match="is used up: bot-eve"):
-        send(ladder, "eve", "other", "2")
+        send(ladder, "eve", "2", "other")
 
 
 @pytest.mark.parametrize(
@@ -403,23 +403,17 @@ def tables(connection: Connection, final: int) -> list[list[str]]:
 # --- what is the team's -----------------------------------------------------------------------------------------------
 
 
-def send(ladder: Ladder, login: str, name: str, code: str) -> str:
-    path = ladder.path / "sent.py"
-    path.write_text(f"{QUICK_BOT}# {code}\n")
-    return bots.submit_bot(ladder, path, login, name=name).version_ref
-
-
 def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     configure(ladder, max_submissions_per_day=4)
     with pytest.raises(LadderError, match="belongs to another user"):
-        send(ladder, "bob", "bot-ada", "early")
+        send(ladder, "bob", "early", "bot-ada")
     join_team(ladder, "Red", "ada", "bob")
-    assert send(ladder, "bob", "bot-ada", "1") == "bot-ada@2"
-    assert send(ladder, "ada", "bot-bob", "2") == "bot-bob@2"
+    assert send(ladder, "bob", "1", "bot-ada").version_ref == "bot-ada@2"
+    assert send(ladder, "ada", "2", "bot-bob").version_ref == "bot-bob@2"
     with pytest.raises(LadderError, match="the team of bob has submitted 4 of 4 versions allowed today"):
-        send(ladder, "bob", "bot-bob", "3")
+        send(ladder, "bob", "3", "bot-bob")
     with pytest.raises(LadderError, match=r"is used up: bot-ada, bot-bob"):
-        send(ladder, "ada", "third", "4")
+        send(ladder, "ada", "4", "third")
     newest = ladder.database.read_with_retry(
         lambda connection: store.get_version_by_id(connection, versions(connection) - 1)
     )
@@ -428,9 +422,9 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
         output = bots.get_remaining_quota(ladder, context)
     assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
     users.leave_teams(ladder, ["bob"], "teacher", "x")
-    assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
+    assert send(ladder, "bob", "5", "bot-bob").version_ref == "bot-bob@3"
     with pytest.raises(LadderError, match="belongs to another user"):
-        send(ladder, "bob", "bot-ada", "6")
+        send(ladder, "bob", "6", "bot-ada")
 
 
 def test_what_counted_for_a_member_still_counts_on_pages_after_leaving(ladder: Ladder) -> None:
@@ -477,7 +471,7 @@ def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Lad
     users.set_suspended(ladder, "ada", True, "teacher", "she copied it")
     for act in (
         lambda: activation.choose_version(ladder, "bot-ada", 2, "bob"),
-        lambda: send(ladder, "bob", "bot-ada", "x"),
+        lambda: send(ladder, "bob", "x", "bot-ada"),
     ):
         with pytest.raises(LadderError, match="ada, the bot's owner, is suspended") as refused:
             act()

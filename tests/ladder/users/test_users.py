@@ -14,8 +14,7 @@ from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
-from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import add_settings, hand_in, make_ladder, sign_in
+from tests.ladder.classes import add_settings, hand_in, make_ladder, send, sign_in
 from tests.ladder.term import Term
 
 
@@ -188,8 +187,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (store.RATED, store.CHALLENGE, store.FINAL))
     session = sign_in(ladder, "ada")
     import_rows(ladder, "login,email\nada,ada@example.edu\n")
-    (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
-    sent = submit_bot(ladder, ladder.path / "ada.py", "ada", name="ada").version
+    sent = send(ladder, "ada", "newer", "ada").version
     assert users.set_withdrawn(ladder, "ada", True, "staff", "dropped out")
     assert not users.set_withdrawn(ladder, "ada", True, "staff", "again")
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
