@@ -83,6 +83,7 @@ class _PairSums:
 
     bots: (pairs, 2), ascending in a row. matches, games: (pairs,). wins, expected: (pairs, 2), expected by the fit.
     At each table of a match, bots are in ascending order, too: columns of arrays (M, seats) are places in this order.
+    Such arrays are the bots, their wins, chances of a win in a game and surplus of wins by the fit, and its variance.
     """
 
     def __init__(self, fit: Fit, posterior: Posterior, authors: Mapping[int, int] | None) -> None:

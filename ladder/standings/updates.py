@@ -129,7 +129,7 @@ class StandingsUpdater:
         self._ladder.database.write(lambda connection: store.save_snapshot(connection, day, now, matches, text, points))
 
     def _compute(self, contestants: list[store.Version], now: float) -> computation.Standings:
-        """Return the standings from all matches of the contestants. now: the time that they show.
+        """Return the standings from all matches of the contestants, and keep their fit. now: the time that they show.
 
         Collusion and play styles, which are slow, are computed again only when the games have grown by a part.
         """

@@ -176,8 +176,8 @@ def record_failed_attempt(
 ) -> bool | None:
     """Release a match after a failed attempt; return True if the match is abandoned, False if it is queued again.
 
-    An attempt is stored unless it cost nothing or only a lost runner, and the match is queued again. Return None,
-    without any effect, if the match isn't leased to the runner any more.
+    The attempt is stored if that is its cost, or the match is abandoned. Return None, without any effect, if the match
+    isn't leased to the runner any more.
     """
     is_abandoned = release_lease(connection, matches, match, runner, cost, timestamp)
     if is_abandoned is None:

@@ -65,17 +65,17 @@ def save_snapshot(
     """
     query = select(_snapshot.sequence, _snapshot.match_count, _snapshot.day, _snapshot.data)
     newest = connection.execute(query.order_by(_snapshot.sequence.desc()).limit(1)).one_or_none()
-    sequence, newest_count, newest_day, newest_data = (0, 0, day, "") if newest is None else newest
-    is_repeated = (newest_day, newest_data) == (day, data)  # after a commit's reply was lost
-    if newest_count > match_count or is_repeated:
-        return
-    if newest_day != day:
-        data_without_rows = json.dumps({**json.loads(newest_data), "items": []})
-        connection.execute(
-            update(standings_snapshots).where(_snapshot.day == newest_day).values(data=data_without_rows)
-        )
+    if newest is not None:
+        is_repeated = (newest.day, newest.data) == (day, data)  # after a commit's reply was lost
+        if newest.match_count > match_count or is_repeated:
+            return
+        if newest.day != day:
+            data_without_rows = json.dumps({**json.loads(newest.data), "items": []})
+            is_newest = _snapshot.day == newest.day
+            connection.execute(update(standings_snapshots).where(is_newest).values(data=data_without_rows))
     connection.execute(delete(standings_snapshots).where(_snapshot.day == day))
-    values = {"day": day, "sequence": sequence + 1, "created_at": timestamp, "match_count": match_count, "data": data}
+    sequence = 1 if newest is None else newest.sequence + 1
+    values = {"day": day, "sequence": sequence, "created_at": timestamp, "match_count": match_count, "data": data}
     connection.execute(insert(standings_snapshots).values(values))
     connection.execute(delete(rating_history).where(rating_history.c.day == day))
     if rows:
