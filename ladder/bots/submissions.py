@@ -188,25 +188,15 @@ def _store_submission(
         remaining = _require_quota(connection, settings, submission.login, party, now)
     version = _insert_version(connection, submission, name if bot is None else bot.name, user.id, now)
     owner = user.id if bot is None else bot.owner_id
-    return _describe_acceptance(
-        connection,
-        version,
-        late_for=find_grace_deadline(connection, settings, owner, received_at),
-        remaining=remaining,
-        received_at=received_at,
-    )
+    accepted = _describe_acceptance(connection, version, duplicate=False, received_at=received_at)
+    late_for = find_grace_deadline(connection, settings, owner, received_at)
+    return replace(accepted, late_for=late_for, remaining=remaining)
 
 
 def _describe_acceptance(
-    connection: Connection,
-    id: int,
-    *,
-    duplicate: bool = False,
-    late_for: str | None = None,
-    remaining: int | None = None,
-    received_at: float | None = None,
+    connection: Connection, id: int, *, duplicate: bool, received_at: float | None
 ) -> AcceptedSubmission:
-    """Return the accepted submission of a stored version, given its id. The others: as of `AcceptedSubmission`."""
+    """Return the accepted submission of a stored version, given its id, without `late_for` and `remaining`."""
     version = store.get_version_by_id(connection, id)
     return AcceptedSubmission(
         version_ref=version.version_ref,
@@ -214,8 +204,8 @@ def _describe_acceptance(
         number=version.number,
         version=id,
         duplicate=duplicate,
-        late_for=late_for,
-        remaining=remaining,
+        late_for=None,
+        remaining=None,
         disabled_reason=store.disabled_versions(connection).get(id),
         received_at=received_at,
     )
@@ -423,10 +413,10 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
     for newest in store.versions_of(connection, bot)[-1:]:
         has_same_files = (newest.digest, newest.single_file_name) == (bundle.digest, bundle.file)
         if has_same_files and not newest.is_check_abandoned:
-            return _describe_acceptance(connection, newest.id, duplicate=True)
+            return _describe_acceptance(connection, newest.id, duplicate=True, received_at=None)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
     version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
-    return _describe_acceptance(connection, version)
+    return _describe_acceptance(connection, version, duplicate=False, received_at=None)
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
