@@ -198,18 +198,19 @@ def _table_name(bot: Bot) -> str:
 
 
 def _read_template(bot: Bot) -> Template:
-    """Return the template of a player's prompt file. Raises BotError if it can't be read or lacks a block."""
+    """Return the template of a player's prompt file. Raises BotError if it isn't complete or too long."""
     file = bot.path / PROMPT
     try:
         with file.open("rb") as stream:
-            text = stream.read(_MAX_PROMPT_BYTES + 1).decode("utf-8-sig")
+            data = stream.read(_MAX_PROMPT_BYTES + 1)
+        text = data.decode("utf-8-sig") if len(data) <= _MAX_PROMPT_BYTES else ""
         template = ImmutableSandboxedEnvironment(undefined=StrictUndefined).from_string(text)
     except OSError as problem:
         reason = problem.strerror or "it can't be read"
     except (UnicodeDecodeError, TemplateError, RecursionError) as problem:
         reason = str(problem)
     else:
-        if len(text) <= _MAX_PROMPT_BYTES and {"system", "request"} <= template.blocks.keys():
+        if {"system", "request"} <= template.blocks.keys():
             return template
         reason = f"it needs the blocks system and request, and at most {_MAX_PROMPT_BYTES >> 10} kB"
     raise BotError(

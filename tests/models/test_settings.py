@@ -47,6 +47,14 @@ def test_an_endpoint_must_be_an_address(tmp_path: Path, host: str) -> None:
         load(model_folder(Path(tempfile.mkdtemp(dir=tmp_path)) / "m", f"http://{host}/v1"))
 
 
+def test_a_prompt_that_is_too_long_in_bytes_is_refused_not_cut(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "m", URL)
+    with (folder / "prompt.jinja").open("a") as prompt:
+        prompt.write("\u00fc" * (1 << 17))
+    with pytest.raises(BotError, match="at most 256 kB"):
+        load(folder)
+
+
 def test_a_key_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")
