@@ -211,11 +211,11 @@ class _GameReader:
         self.action: Claim | None = None  # the claim of the turn's action
         worth = {seat: 1 / len(self.game.survivors) for seat in self.game.survivors}
         self.tables = GameTables(
-            place.deal,
-            place.condition.name,
-            self.header.match,
-            {player: worth.get(seat, 0.0) for seat, player in enumerate(self.players)},
-            _compute_placements(self.game, self.players),
+            deal=place.deal,
+            condition=place.condition.name,
+            match=self.header.match,
+            worth={player: worth.get(seat, 0.0) for seat, player in enumerate(self.players)},
+            placement=_compute_placements(self.game, self.players),
         )
 
     def read(self) -> GameTables:

@@ -335,9 +335,10 @@ class LiveTable:
                     self._set_table_pace(pace)
                 return True
         change = read_slot_change(message)
-        if change is None or (change.rules is not None and self.state != "open"):
+        if change is None:
             return False
-        if may_start and client.manages and self._callbacks.arrange is not None and self._count_change():
+        may_change = may_start and client.manages and (change.rules is None or self.state == "open")
+        if may_change and self._callbacks.arrange is not None and self._count_change():
             self._change(change)
         return True
 
