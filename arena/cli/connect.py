@@ -61,19 +61,23 @@ def connect(
         usage_error("--games, --rules and --name need --challenge")
     if shutil.which(command[0]) is None:
         usage_error(f"{command[0]} can't be started: program not found")
-    seat_url, on_unreached = re.sub("^ws(?=s?:)", "http", url, flags=re.IGNORECASE), None
+    seat_url = re.sub("^ws(?=s?:)", "http", url, flags=re.IGNORECASE)
+    on_unreached = None
     server = open_client(seat_url, token_file(file))
     if challenge is not None:
         bots = [bot.strip() for bot in challenge.split(",")]
         table = _open_table(server, bots, name or Path(command[-1]).stem, games, rules)
-        seat_url, on_unreached = server.url + table.program, partial(_close_table, server, table)
+        seat_url = server.url + table.program
+        on_unreached = partial(_close_table, server, table)
     treat_sigterm_as_sigint()
     socket_url = re.sub("^http", "ws", seat_url, flags=re.IGNORECASE)
     seat = SeatAddress(socket_url, server.token, server.proxy, server.called, on_unreached)
     try:
         results = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
     except ConnectError as problem:
-        (usage_error if problem.usage else fail)(str(problem))
+        if problem.usage:
+            usage_error(str(problem))
+        fail(str(problem))
     print_text(results.summary)
     if results.lost or results.games < results.total_games:
         fail("the program didn't play the match to its end")

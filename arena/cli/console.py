@@ -152,7 +152,9 @@ def exit_on_os_error(problem: OSError) -> NoReturn:
     """
     if problem.errno is None:
         raise problem
-    (fail if problem.errno in HOST_ERRNOS else usage_error)(os_error_reason(problem))
+    if problem.errno in HOST_ERRNOS:
+        fail(os_error_reason(problem))
+    usage_error(os_error_reason(problem))
 
 
 @contextmanager

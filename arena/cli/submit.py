@@ -144,7 +144,9 @@ def _exit_on_errors(url: str, token_file: Path) -> Iterator[None]:
         refusal = str(problem)
         if problem.status == 401:
             refusal += f"\nThe token is in {token_file}. Create another on your account page: {account_page(url)}"
-        (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(refusal)
+        if problem.status == 429 or problem.status >= 500:
+            console.fail(refusal)
+        console.usage_error(refusal)
     except ServerUnreachableError as problem:
         console.fail(str(problem))
     except BotError as problem:
