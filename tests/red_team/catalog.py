@@ -49,22 +49,20 @@ class Match:
     """A hostile bot.
 
     `faults`: it is charged with at least one of these; empty if it is harmless; with a "" among them it may also be
-    charged with nothing. `saw` maps each value that the bot reports to (lowest, highest), None for no bound; bounds in
-    `frozen` hold only where the sandbox freezes. `contains` must be in the fault's detail or the bot's standard error.
-    `hurts` names the tiers in which the opponent suffers. `bounded`: without a control group it may hurt the host.
-    `another_user`: without isolation it reaches all processes of its user.
+    charged with nothing. `saw` maps each value that the bot reports to (lowest, highest), None for no bound. `contains`
+    must be in the fault's detail or the bot's standard error. `hurts` names the tiers in which the opponent suffers.
+    `bounded`: without a control group it may hurt the host. `another_user`: without isolation it reaches all processes
+    of its user.
     """
 
     attack: str
     faults: tuple[str, ...] = ()
     saw: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    frozen: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
     contains: str = ""
     hurts: tuple[str, ...] = ()
     bounded: bool = False
     another_user: bool = False
     patient: bool = False  # the attack needs more CPU time than others
-    pause_ms: int = 0  # how long the honest opponent waits before each answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +117,9 @@ def _by(*tests: str) -> CoveredBy:
 _BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_and_its_opponent_is_unharmed"
 _CLOCK = "tests/referee/process/test_clock.py"
 _CONTRACT = "tests/sandbox/test_contract.py"
+_DAEMONS = f"{_CONTRACT}::test_daemons_that_ignore_all_signals_die_with_their_box"
+_FROZEN = f"{_CONTRACT}::test_a_frozen_program_gets_no_cpu_and_can_be_closed"
+_REFUSED_FORKS = "tests/sandbox/test_cause.py::test_refused_forks_are_counted_and_no_end"
 _LITTER = "tests/sandbox/test_process.py::test_deep_and_forbidden_folders_are_removed"  # boxes keep theirs in memory
 _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
@@ -131,13 +132,13 @@ _MEMORY_REPORTED = NotTestable(
 
 _ROWS = (
     # --- processes and lifetime
-    _row(1, "fork bomb", Match("fork_bomb", saw={"processes": (10, 64)}, bounded=True)),
-    _row(2, "daemon that forgets its environment", Match("daemon", bounded=True)),
+    _row(1, "fork bomb", _by(f"{_CONTRACT}::test_the_limit_of_processes_is_the_programs_own", _REFUSED_FORKS)),
     _row(
-        3,
-        "ignores all signals and the end of input",
-        _by(f"{_CONTRACT}::test_daemons_that_ignore_all_signals_die_with_their_box"),
+        2,
+        "daemon that forgets its environment",
+        _by(_DAEMONS, "tests/sandbox/test_process.py::test_a_daemon_that_hides_dies_with_its_box"),
     ),
+    _row(3, "ignores all signals and the end of input", _by(_DAEMONS)),
     _row(4, "stops itself, or sleeps", Match("stop", _OUT_OF_TIME), _by(_BAD_BOTS)),
     # A plain process's parent is the referee; only the same user's processes can kill the referee.
     _row(5, "stops or kills its supervisor", Match("kill_supervisor", another_user=True)),
@@ -155,7 +156,7 @@ _ROWS = (
         Probes("processes", FILES + " ENOSYS", no_control="only root may move processes between groups"),
     ),
     _row(15, "zombies", Match("zombies", saw={"processes": (10, 64)}, bounded=True)),
-    _row(16, "threads by the hundred", _by("tests/sandbox/test_cause.py::test_refused_forks_are_counted_and_no_end")),
+    _row(16, "threads by the hundred", _by(_REFUSED_FORKS)),
     _row(17, "slow death with much memory", Match("slow_death", _OUT_OF_TIME, bounded=True)),
     _row(18, "the referee is killed", _by(f"{_CONTRACT}::test_a_killed_referee_leaves_nothing")),
     # --- CPU and time
@@ -163,13 +164,12 @@ _ROWS = (
     _row(
         20,
         "a thread thinks on the others' time",
-        # Freezing a busy process takes 10 ms while four others want its core; an unfrozen one burns 100 percent.
-        Match("burn_in_thread", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 60)}, pause_ms=40),
+        _by(_FROZEN, f"{_CLOCK}::test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request"),
     ),
     _row(
         21,
         "a child thinks on the others' time",
-        Match("burn_in_child", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 60)}, pause_ms=40),
+        _by(_FROZEN, f"{_CONTRACT}::test_the_children_of_a_program_are_charged_to_it"),
     ),
     _row(
         22, "answers at the last moment, always", _by(f"{_CLOCK}::test_time_beyond_the_free_time_comes_from_the_bank")

@@ -196,10 +196,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     if kind.bounded and not bounded():  # then limits are enforced late, if at all
         kind = replace(kind, faults=(*kind.faults, "too_many_processes", "out_of_memory", ""), saw={}, contains="")
     token = secrets.token_hex(8)
-    programs = (
-        stage.program("bot.py", kind.attack, token),
-        stage.program("player.py", *([str(kind.pause_ms)] if kind.pause_ms else [])),
-    )
+    programs = (stage.program("bot.py", kind.attack, token), stage.program("player.py"))
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
     timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.reports_wait_time)
@@ -225,7 +222,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     if kind.contains not in output + stderr:
         wrong.append(f"nothing says {kind.contains!r}: {output or stderr[-300:]!r}")
     seen = dict(re.findall(r"^saw (\S+) (\S+)$", stderr, re.MULTILINE))
-    wrong += _out_of_bounds(kind, seen, stage.sandbox.can_freeze)
+    wrong += _out_of_bounds(kind, seen)
     wrong += [left] if (left := left_behind(stage, before, token)) else []
     words = [fault.code for fault in theirs] or ["harmless"]
     words += [f"{name} {value}" for name, value in seen.items() if name in kind.saw]
@@ -242,9 +239,9 @@ def _wrong_faults(kind: Match, codes: set[str]) -> list[str]:
     return [] if known else [f"charged with {charged}"]
 
 
-def _out_of_bounds(kind: Match, seen: dict[str, str], frozen: bool) -> list[str]:
+def _out_of_bounds(kind: Match, seen: dict[str, str]) -> list[str]:
     wrong = []
-    for name, (low, high) in {**kind.saw, **(kind.frozen if frozen else {})}.items():
+    for name, (low, high) in kind.saw.items():
         value = float(seen[name]) if name in seen else None
         if value is None or (low is not None and value < low) or (high is not None and value > high):
             wrong.append(f"{name} is {seen.get(name, 'not reported')}, not {low} to {high}")

@@ -28,11 +28,8 @@ def name_of(kind: Kind) -> str:
 
 
 def cases(*kinds: type) -> list[object]:
-    def marks(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
-        return (pytest.mark.clock,) if name_of(kind).startswith("burn_") else ()
-
     return [
-        pytest.param(tier, row, kind, id=f"{row.number}-{tier}-{name_of(kind)}", marks=marks(kind))
+        pytest.param(tier, row, kind, id=f"{row.number}-{tier}-{name_of(kind)}")
         for tier in TIERS
         for row in ROWS.values()
         for kind in row.kinds

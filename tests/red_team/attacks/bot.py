@@ -17,9 +17,7 @@ import os
 import shutil
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable
 
 import calls
 
@@ -43,36 +41,6 @@ def honest() -> None:
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
-
-
-def fork_bomb() -> None:
-    """Row 1: start processes until refused."""
-    made = 0
-    try:
-        while made < MAX_CHILDREN:
-            if os.fork() == 0:
-                idle_and_exit()
-            made += 1
-    except OSError as problem:
-        saw("errno", problem.errno)
-    saw("processes", made)
-
-
-def daemon() -> None:
-    """Row 2: leave the session, the group and the parent, ignore all signals and forget the environment."""
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            code = (
-                f"import signal, time\nfor s in range(1, 32):\n if s not in (9, 19): signal.signal(s, 1)\n"
-                f"time.sleep({CHILD_S})"
-            )
-            null = os.open("/dev/null", os.O_RDWR)
-            for end in range(3):
-                os.dup2(null, end)
-            os.execve(sys.executable, ["python3", "-c", code, TOKEN], {})
-        os._exit(0)
-    os.wait()
 
 
 def stop() -> None:
@@ -142,63 +110,6 @@ def slow_death() -> None:
     time.sleep(CHILD_S)
 
 
-# --- time -------------------------------------------------------------------------------------------------------------
-
-
-def busy() -> None:
-    """Think for ever."""
-    while True:
-        pass
-
-
-def burn_in_thread() -> None:
-    """Row 20: think while others do."""
-    _burn(lambda: threading.Thread(target=busy, daemon=True).start())
-
-
-def burn_in_child() -> None:
-    """Row 21: leave a child that thinks."""
-
-    def child() -> None:
-        if os.fork() == 0:
-            signal.alarm(int(CHILD_S))
-            busy()
-
-    _burn(child)
-
-
-def _burn(start: Callable[[], None]) -> None:
-    """Keep playing next to a burner, and report its share of the others' time."""
-    answer()
-    start()
-    time.sleep(0.02)
-    away = used = 0.0
-    left, burnt = time.monotonic(), _burnt()
-    for line in sys.stdin:
-        away += time.monotonic() - left
-        used += _burnt() - burnt
-        message = json.loads(line)
-        if message["type"] == "game_over":
-            break
-        if message["type"] == "request":
-            print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
-            left, burnt = time.monotonic(), _burnt()
-        else:
-            left, burnt = time.monotonic(), _burnt()
-    saw("burnt-percent", round(100 * used / away) if away else 0)
-
-
-def _burnt() -> float:
-    """Return the CPU time of this session's live processes, in s."""
-    total = time.process_time()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if int(pid) != os.getpid() and os.getsid(int(pid)) == os.getsid(0):
-                with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
-                    total += int(file.read().split()[0]) / 1e9
-    return total
-
-
 # --- memory and files -------------------------------------------------------------------------------------------------
 
 
@@ -229,7 +140,7 @@ def answer() -> None:
 
 
 # Attacks that answer their own requests, or never return.
-_TAKES_OVER = {another_program, from_memory, burn_in_thread, burn_in_child}
+_TAKES_OVER = {another_program, from_memory}
 
 
 def main() -> None:
