@@ -221,7 +221,7 @@ class Place:
                 assert process is not None
                 raise AssertionError(f"the command has ended: {process.communicate(timeout=limit_s)}")
             assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(max(0.002, 4 * took))  # checks that query a database leave the cores to the awaited processes
+            time.sleep(max(0.01, 9 * took))  # checks that query a database leave the cores to the awaited processes
             began = time.monotonic()
         return found
 

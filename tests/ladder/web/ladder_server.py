@@ -74,5 +74,5 @@ def wait_for(what: object, limit_s: float = 240) -> None:
     until = began + limit_s
     while not what():  # type: ignore[operator]
         assert time.monotonic() < until, "it took too long"
-        time.sleep(max(0.05, 4 * (time.monotonic() - began)))  # leave the cores to the awaited processes
+        time.sleep(max(0.1, 9 * (time.monotonic() - began)))  # leave the cores to the awaited processes
         began = time.monotonic()
