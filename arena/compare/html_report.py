@@ -8,7 +8,7 @@ from statistics import NormalDist
 from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
 from arena.compare.divergence import DivergenceGroup, DivergencePosition
 from arena.compare.report import CompareReport, InterimResult, format_gain, remarks
-from arena.formatting import begin_sentence, format_percent, format_points, format_points_interval
+from arena.formatting import begin_sentence, format_count, format_percent, format_points, format_points_interval
 from arena.rating import Estimate
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -137,8 +137,9 @@ def _render_evidence(report: CompareReport) -> str:
     if not report.interim_results:
         return ""
     points = f"{100 * report.min_effect:.3g}"
+    played = f"{format_count(report.pairs, 'pair')} in {format_count(report.blocks, 'block')}"
     lines = [
-        f"{report.pairs} pairs in {report.blocks} blocks, {report.discordant_pairs} with different results.",
+        f"{played}, {report.discordant_pairs} with different results.",
         f"The interval decides: above 0 NEW is better, below 0 worse, and within {points} points it makes no "
         "difference that counts.",
     ]

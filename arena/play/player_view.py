@@ -234,7 +234,8 @@ class PlayerView:
         if kind in ("lose", "draft", "examine_show"):
             return pick(len(legal))  # a fixed choice would reveal the other cards
         coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
-        if kind == "turn" and coups and legal[0] != {"action": "income"}:
+        is_coup_forced = kind == "turn" and bool(coups) and legal[0] != {"action": "income"}
+        if is_coup_forced:
             return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))
         return 0  # income, pass, show if held, keep the hand
 
