@@ -285,6 +285,18 @@ def test_at_five_seats_facts_about_several_hands_are_kept(scene: Scene) -> None:
     assert known.players == tuple(coup.CertainHand(seat, (), (coup.Role.DUKE,)) for seat in (3, 4))
 
 
+def test_a_shown_card_limits_the_other_hands_together(scene: Scene) -> None:
+    """C had a duke, and B both others; so D had none, and still has none when B's are face up."""
+    game = scene("captain assassin / duke duke / duke contessa / contessa contessa", actor=2)
+    mind = coup.Knowledge(game.sees(0))
+    game.play("tax; ! - -; show:duke; lose:contessa; income; income")
+    mind.known(game.sees(0), heard(0, game.events, coup.COUP))
+    news = len(game.events)
+    game.play("steal:2; ! - -; decline; lose:duke; income; income; income; steal:2; ! - -; decline")
+    known = mind.known(game.sees(0), heard(0, game.events[news:], coup.COUP))
+    assert coup.CertainHand(3, (), (coup.Role.DUKE,)) in known.players
+
+
 @INTERPRETED
 def test_at_five_seats_nothing_certain_is_missed() -> None:
     check(("blog", 5, 25, 0.0), 4)

@@ -102,3 +102,13 @@ def test_a_dead_bot_forfeits_at_once_without_losing_a_life() -> None:
     assert process.judge_reply(silent, 5, lambda _: None, FULL, ALLOWED)[1] == process.FaultVerdict(
         "start_failed", "no hello within 300 ms", None, referee.Facts(300, 10)
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "process_exit", "detail"),
+    [("exited", None, None), ("start_failed", Exit(3, None), None), ("exited", Exit(3, None), "exited with code 3")],
+)
+def test_only_the_known_exit_of_a_process_is_described(
+    code: str, process_exit: Exit | None, detail: str | None
+) -> None:
+    assert process.exit_fault(code, process_exit, Limits()) == (code, detail)
