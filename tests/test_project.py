@@ -117,6 +117,7 @@ PATCHES = {
     "bots/test_submission_conversion.py": 3,
     "checks/test_check.py": 1,
     "cli/test_replay.py": 2,
+    "cli/test_review.py": 1,
     "ladder/conftest.py": 1,
     "rating/test_many.py": 1,
     "ladder/test_chat.py": 2,
