@@ -128,7 +128,7 @@ def test_hostile_text_runs_on_no_page(browser: Reader, server: LadderServer) -> 
     page, wrong = window(browser, server, "staff")
     seen = ""
     with closing(open_ladder(server.folder)) as ladder:
-        everywhere = list(paths(ladder, PAYLOADS, matches=3))
+        everywhere = list(paths(ladder, PAYLOADS[::2], matches=2))
     for path in everywhere:
         if re.search(r"\.(csv|json)$|download|build-log|files.tar", path):
             continue  # a file
