@@ -47,8 +47,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder) -> None:
     """Otherwise the other user's first bot couldn't get its usual name."""
-    with ladder.database.read() as connection:
-        names = {each.login: each.pseudonym.lower() for each in store.all_users(connection)}
+    names = {each.login: each.pseudonym.lower() for each in ladder.database.read_with_retry(store.all_users)}
     for separator in " -_":
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
             send(ladder, "ada", "", names["bob"].replace(" ", separator))
@@ -140,8 +139,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     (top / "dan").mkdir()
     (top / "dan" / "bot.py").symlink_to("/etc/passwd")
     (top / "eve").mkdir()
-    with ladder.database.read() as connection:
-        names = {each.login: "-".join(each.pseudonym.split()) for each in store.all_users(connection)}
+    names = {each.login: "-".join(each.pseudonym.split()) for each in ladder.database.read_with_retry(store.all_users)}
     found = submit_folder(ladder, top, EARLIER, "prof")
     assert {login: (one.version_ref, one.received_at) for login, one in found.accepted.items()} == {
         "ada": (f"{names['ada']}@1", EARLIER),

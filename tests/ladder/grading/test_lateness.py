@@ -207,8 +207,7 @@ def test_no_login_of_an_erased_user_stays_in_the_entry_of_a_final(ladder: Ladder
     ladder.clock = Clock(DUE + HOUR)
     create_final(ladder, "last", "first", games=2, actor="teacher")
     erased = erase_user(ladder, "bob", "teacher", "asked")
-    with ladder.database.read() as connection:
-        [entry] = (entry for entry in list_audit_entries(connection) if entry.action == "final")
+    [entry] = (entry for entry in ladder.database.read_with_retry(list_audit_entries) if entry.action == "final")
     assert f"; extended for {erased}, cleo until " in entry.reason
 
 

@@ -92,8 +92,7 @@ def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> 
     play(ladder, ("cd", 3))
     updater.update()
     assert updater.standings.collusion.games == 38 * GAMES
-    with ladder.database.read() as connection:
-        assert Standings.from_json(store.find_latest_snapshot(connection) or "") == updater.standings
+    assert Standings.from_json(ladder.database.read_with_retry(store.find_latest_snapshot) or "") == updater.standings
 
 
 def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladder: Ladder) -> None:
@@ -133,8 +132,7 @@ def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
 
 
 def text_of(ladder: Ladder) -> str:
-    with ladder.database.read() as connection:
-        return store.find_latest_snapshot(connection) or ""
+    return ladder.database.read_with_retry(store.find_latest_snapshot) or ""
 
 
 def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:

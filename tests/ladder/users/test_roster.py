@@ -327,8 +327,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
 
 
 def owners(ladder: Ladder) -> dict[str, User]:
-    with ladder.database.read() as connection:
-        return {owner.login: owner for owner in all_users(connection)}
+    return {owner.login: owner for owner in ladder.database.read_with_retry(all_users)}
 
 
 def test_values_missing_in_a_later_roster_stay(tmp_path: Path) -> None:

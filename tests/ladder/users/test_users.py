@@ -14,7 +14,7 @@ from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
-from tests.ladder.classes import add_settings, hand_in, make_ladder, send, sign_in
+from tests.ladder.classes import add_settings, hand_in, look, make_ladder, send, sign_in
 from tests.ladder.term import Term
 
 
@@ -215,8 +215,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="has no accepted version"):
         queue_challenges(ladder, "bob", ["ada"], "bob", 1)
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["bob"]
-    with ladder.reading(STAFF_VIEWER) as context:
-        reasons = {line.login: line.withdrawal_reason for line in users.list_users(context).items}
+    reasons = {line.login: line.withdrawal_reason for line in look(ladder, STAFF_VIEWER, users.list_users).items}
     assert {login: why for login, why in reasons.items() if why} == {"ada": "dropped out"}
     output = import_rows(ladder, "login,section\nada,B\n")
     assert [each.text for each in output.remarks] == ["ada left the course; the import doesn't readmit the user"]
