@@ -66,7 +66,8 @@ class HealthMonitor:
         also sets `outdated`.
         """
         with self._lock:
-            if self._reading is None or (self._reading.done() and time.monotonic() - self._started_at > _FRESH_S):
+            is_old = time.monotonic() - self._started_at > _FRESH_S
+            if self._reading is None or (is_old and self._reading.done()):
                 self._reading, self._started_at = Future(), time.monotonic()
                 self._has_answer.clear()
                 # A daemon: a database that stopped in the middle of an answer must not keep this process alive.

@@ -252,8 +252,8 @@ def _describe_refusal(
 ) -> dict[str, object]:
     """Return what the page of settings shows of a refused form, with the problem at the field that it names, if any.
 
-    problem: the error's first line, as in "ladder.toml: quotas.max_bots_per_user: it must be 1 or more." is_changed:
-    whether the file was changed since the form was made.
+    problem: the error's first line, which names the file, perhaps the field, and the cause. is_changed: whether the
+    file was changed since the form was made.
     """
     named_field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
     text = problem.rpartition(f"{named_field or SETTINGS_FILE}: ")[2].rstrip(".")

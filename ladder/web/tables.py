@@ -284,7 +284,8 @@ def _make_play_page(request: RequestContext, access: TableAccess, link: str) -> 
     address = f"/tables/{session.id}"
     rules = get_rules(request.ladder, session.rules)
     is_opener = _is_opener(request, session)
-    code = _get_invitation_code(request, session) if session.is_public or is_opener else link
+    needs_no_link = session.is_public or is_opener
+    code = _get_invitation_code(request, session) if needs_no_link else link
     can_invite = is_opener or (access.slot is not None and is_opened_by_guest(session))
     return table_page(
         rules.name,
