@@ -380,6 +380,14 @@ os.read(0, 1)
 """
 
 
+BURNING_THREAD = """
+import threading
+def burn():
+    while True: pass
+threading.Thread(target=burn, daemon=True).start()
+"""
+
+
 def test_the_children_of_a_program_are_charged_to_it(sandbox: Sandbox, files: Path) -> None:
     """Row 21: also a child in another session; the charge stays until the box is closed."""
     assert sandbox.reports_wait_time
@@ -399,8 +407,9 @@ def test_the_children_of_a_program_are_charged_to_it(sandbox: Sandbox, files: Pa
 
 
 def test_a_frozen_program_gets_no_cpu_and_can_be_closed(kind: Kind, files: Path) -> None:
-    """Row 20: the program and its child; to freeze or thaw twice, or after the close, is harmless."""
-    with running(kind.sandbox, python(BURNING_CHILD, files), Limits(cores=min(2, os.cpu_count() or 1))) as box:
+    """Row 20: the program's thread and its child; to freeze or thaw twice, or after the close, is harmless."""
+    code = BURNING_CHILD.replace("print", f"{BURNING_THREAD}print")
+    with running(kind.sandbox, python(code, files), Limits(cores=min(2, os.cpu_count() or 1))) as box:
         read_line(box.stdout)
         assert kind.sandbox.can_freeze == kind.groups
         if not kind.groups:
