@@ -71,7 +71,7 @@ def _fill_placeholders(fault: FaultContext, remedy: str) -> dict[str, str]:
         "field": signs.field_help(signs.last_error(fault)),
         "choose": explain_legal(fault.request),
         "legal": escape_bytes(list_legal(fault.request).encode(), MAX_LINE),
-        "command": quotation(" ".join(map(os.path.basename, fault.argv[:1])) + " ".join(("", *fault.argv[1:]))),
+        "command": quotation(" ".join((*map(os.path.basename, fault.argv[:1]), *fault.argv[1:]))),
         "place": quotation(signs.own_place(fault)),
         **describe_idioms(language_of(fault)),
         "where": "in the box" if fault.is_boxed else "there",

@@ -175,11 +175,12 @@ def _resolve_version(argument: str, ladder: Path | None) -> tuple[str, str]:
     if not path or os.path.lexists(argument):
         is_sample = argument.startswith("sample:")
         return argument, (argument if is_sample else os.path.abspath(os.path.expanduser(argument)))
+    path = os.path.expanduser(path)
     if ladder is not None:
         copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, argument)  # of an extra
         return copied
     try:
-        copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
+        copy, commit = check_out_revision(Path(path), revision, cache_folder())
     except BotError as problem:
         if revision.isdecimal():
             raise BotError(f"{problem}\nFor a version of a ladder's bot, add --ladder LADDER.") from None

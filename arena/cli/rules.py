@@ -116,10 +116,8 @@ def _make_deck_table(rules: coup.Ruleset, seats: list[int]) -> Table:
     rows = []
     for (copies, limit), player_counts in groups.items():
         cards = copies * len(rules.roles)
-        deck_sizes = [
-            len(rules.roles) - players if rules.draft else cards - rules.hand * players for players in player_counts
-        ]
-        decks = ", ".join(map(str, deck_sizes))
+        pack, hand = (len(rules.roles), 1) if rules.draft else (cards, rules.hand)  # from which players are dealt
+        decks = ", ".join(str(pack - hand * players) for players in player_counts)
         rows.append([format_range(player_counts), str(cards), str(copies), decks, format_count(limit, "turn")])
     return console.make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
 
