@@ -77,12 +77,12 @@ class BotConnection:
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
         quoted: Callable[[bytes], bytes] = lambda printed: printed,
-        idle_s: float = float("inf"),
+        idle_s: float = math.inf,
     ) -> None:
         self.box = box
-        self.capture = process.BoundedLog()
-        self.strays: list[bytes] = []
-        self.stray_count = 0
+        self.capture = process.BoundedLog()  # of standard error
+        self.strays: list[bytes] = []  # the first three lines that answer no open request
+        self.stray_count = 0  # of all of them
         self.times: list[float] = []
         self.waits: list[float] = []
         self.last_answer = b""  # its line

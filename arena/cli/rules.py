@@ -38,7 +38,8 @@ def rules_sheet(rules: coup.Ruleset) -> RenderableType:
     """Return the sheet of one game's rules: its actions, its deck, all rules in sentences, and what differs."""
     seats = coup.seat_counts(rules)
     description = f": {coup.ABOUT[rules.name]}" if _is_preset(rules) else ""
-    changed_fields = coup.changed_fields(rules)
+    differences: list[RenderableType] = [_describe_difference(field, rules) for field in coup.changed_fields(rules)]
+    hint = [Text("Explain the fields: arena rules --fields", style="dim")] if differences else []
     return Group(
         Text(f"{rules.name}{description}", style="bold"),
         Text(f"{format_range(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
@@ -50,10 +51,9 @@ def rules_sheet(rules: coup.Ruleset) -> RenderableType:
         *_describe_kin_differences(rules),
         *_describe_program_differences(rules),
         *_section("Differences from the base game"),
-        *(_describe_difference(field, rules) for field in changed_fields),
-        *([] if changed_fields else [Text("Nothing: this is the base game.")]),
+        *(differences or [Text("Nothing: this is the base game.")]),
         Text(),
-        *([Text("Explain the fields: arena rules --fields", style="dim")] if changed_fields else []),
+        *hint,
         _page(),
     )
 
