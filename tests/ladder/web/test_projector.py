@@ -5,7 +5,7 @@ from contextlib import closing
 
 from ladder.grading import create_final, reveal_final_results
 from tests.chromium import Reader
-from tests.cli_workspace import Place
+from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.classes import configure, hand_in, make_ladder, serve
 from tests.ladder.web.ladder_server import serve_ladder
 
@@ -62,14 +62,17 @@ SMALL = """(least) => [...document.querySelectorAll(".screen *")].filter((part) 
   && parseFloat(getComputedStyle(part).fontSize) < least).map((part) => part.outerHTML)"""
 
 
+LOSER = QUICK_BOT.replace("        number = ", "        sys.exit()\n        number = ", 1)  # at its first request
+
+
 def test_a_final_fills_the_screen_in_large_letters(
     browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]]
 ) -> None:
     """While its results are hidden, it shows all 60 bots, else ten; then podium and decisive match."""
     place = places()
     with closing(make_ladder(place.folder / "spring", " ".join(f"user{number}" for number in range(60)))) as ladder:
-        for number in range(2):
-            hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
+        for number, code in enumerate((QUICK_BOT, LOSER)):  # else a tie could leave no decisive match
+            hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}", code=code)
         create_final(ladder, "short", None, games=20, actor="teacher")
         serve(ladder)
         reveal_final_results(ladder, "short", "teacher")
