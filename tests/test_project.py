@@ -153,7 +153,7 @@ SLEEPS = {
     "cli_workspace.py": 1,
     "dask.py": 1,
     "ladder/test_faults.py": 1,
-    "ladder/test_kills.py": 3,
+    "ladder/test_kills.py": 2,
     "tables/test_chat.py": 6,
     "tables/test_websocket.py": 1,
     "tables/test_table.py": 4,
