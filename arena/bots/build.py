@@ -161,7 +161,7 @@ def excerpt_warnings(log: Path) -> BuildLogExcerpt:
     with log.open("rb") as file:
         lines = _split_lines(file.read(_HEAD_BYTES))
         if _find_match(lines, _WARNING) is None:
-            return BuildLogExcerpt((), bool(lines))
+            return BuildLogExcerpt((), bool(lines) or bool(file.read(1)))
         return _excerpt_log(file, _WARNING)
 
 

@@ -449,8 +449,12 @@ def make_certain_knowledge(certain: CertainCards) -> Message:
     message: Message = {}
     players: list[Message] = []
     for player in certain.players:
-        facts = {"has": _roles(player.has), "lacks": _roles(player.lacks)}
-        players.append({"seat": player.seat, **{name: roles for name, roles in facts.items() if roles}})
+        facts: Message = {"seat": player.seat}
+        if player.has:
+            facts["has"] = _roles(player.has)
+        if player.lacks:
+            facts["lacks"] = _roles(player.lacks)
+        players.append(facts)
     if players:
         message["players"] = players
     if certain.deck:

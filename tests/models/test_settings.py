@@ -98,7 +98,7 @@ def test_a_bot_gets_no_key(place: Place, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_ladder_refuses_a_model(tmp_path: Path) -> None:
     with pytest.raises(BotError, match="is a language model"):
-        read_submission(model_folder(tmp_path / "m", URL), tmp_path)
+        read_submission(model_folder(tmp_path / "m", URL))
 
 
 def test_a_new_model_needs_only_an_endpoint(place: Place) -> None:
