@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,15 +34,15 @@ def fill(folder: Path) -> None:
     _use_up_files(folder)
 
 
-def fill_until_it_ends(folder: Path, process: "subprocess.Popen[str]") -> bool:
-    """Use up what a process frees on a folder's disk; return whether it has ended.
+def fill_until_it_ends(folder: Path, process: "subprocess.Popen[str]") -> None:
+    """Use up a folder's disk, and what a process frees there, until it ends.
 
     The space that the boxes of one match free would be enough for the next.
     """
-    if not folder.exists():
-        fill(folder)
-    _use_up_files(folder)
-    return process.poll() is not None
+    fill(folder)
+    while process.poll() is None:
+        _use_up_files(folder)
+        time.sleep(0.02)
 
 
 def _use_up_files(folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
         place.wait(has_more(ladder, 2), process=process)
-        place.wait(lambda: fill_until_it_ends(small_disk / "filler", process))
+        fill_until_it_ends(small_disk / "filler", process)
         ran = place.end(process)
         assert ran.code == 1
         assert 0 < ran.err.count(f"no space for temporary files in {small_disk}") <= 3, "at most once a task on its way"

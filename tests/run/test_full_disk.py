@@ -33,7 +33,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     records = place.folder / "out" / "records"
     place.wait((records / "000001.jsonl").exists, process=process)
     filler = small_disk / "filler"
-    place.wait(lambda: fill_until_it_ends(filler, process))
+    fill_until_it_ends(filler, process)
     ran = place.end(process)
     assert ran.code == 1
     assert ran.messages[0] == f"arena: no space for temporary files in {small_disk}: free some, or set TMPDIR"
