@@ -158,6 +158,11 @@ def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path
             (entry,) = store.list_audit_entries(connection, actions=("final",))
             assert len(store.find_final(connection, "last").versions) == 2
         assert entry.reason.endswith("left out: c@1, b@1")
+        serve(ladder)
+        add_settings(ladder, '[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 4\n')
+        grading.reveal_final_results(ladder, "last", "t")
+        reasons = {row.user.login: row.reason for row in grading.get_grades(ladder, "t", final="last").grades}
+        assert reasons["bob"] == "b@1 isn't among the versions of the final last"
 
 
 def test_a_final_of_a_deadline_waits_until_it_has_closed(ladder: Ladder) -> None:

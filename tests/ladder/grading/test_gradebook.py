@@ -111,6 +111,19 @@ def make_grades(**about: object) -> grading.Grades:
     return grading.Grades("Coup", "now", 100.0, (), (grading.Grade(**{**values, **about}),), (), isolated=True)
 
 
+def test_the_plain_table_has_the_time_of_the_submission_in_utc() -> None:
+    head, ada = rows(grading.format_gradebook(make_grades(), "plain"))
+    assert dict(zip(head, ada, strict=True))["submitted_at"] == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(("count", "rest"), [(10, None), (13, "3 more")])
+def test_ten_users_who_may_still_submit_are_named(count: int, rest: str | None) -> None:
+    grades = make_grades(open_until=0.0)
+    text = grading.describe_open_grades(replace(grades, grades=count * grades.grades))
+    assert text.startswith(f"{count} users may still submit: ada, ada")
+    assert text.partition(", and ")[2] == (rest or "")
+
+
 def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
     head, possible, ada = rows(grading.format_gradebook(make_grades(), "canvas"))
