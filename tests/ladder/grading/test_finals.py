@@ -22,7 +22,7 @@ from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.runner import LadderRunner
 from ladder.runner_events import ClockBehind
 from ladder.settings import LadderError
-from ladder.users import join_teams, set_suspended
+from ladder.users import join_teams, leave_teams, set_suspended
 from tests.cli_workspace import BOT, Place, Ran
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, replace_setting, serve
 from tests.ladder.invariants import problems
@@ -161,6 +161,7 @@ def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path
         serve(ladder)
         add_settings(ladder, '[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 4\n')
         grading.reveal_final_results(ladder, "last", "t")
+        leave_teams(ladder, ["bob"], "teacher", "he asked")
         reasons = {row.user.login: row.reason for row in grading.get_grades(ladder, "t", final="last").grades}
         assert reasons["bob"] == "b@1 isn't among the versions of the final last"
 
