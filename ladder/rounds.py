@@ -172,10 +172,11 @@ def _balance_tables(
 def _weigh_meetings(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
     """Return the meeting counts of all pairs, weighted so that meetings count for more if versions have few games.
 
-    A row and a column for each entrant, in the order of `field`. met: as of `plan_next_round`.
+    A row and a column for each entrant, in the order of `field`. met: version -> opponent's version -> meetings.
     """
     max_games = max(entrant.games for entrant in field)
     weights = [(_WEIGHT_STEPS * max_games // max(1, entrant.games)) ** 2 for entrant in field]
+    # Equal weights share a list, and a row is multiplied without a loop in Python: fields have a thousand versions.
     pair_weights = {weight: [weight + opponent_weight for opponent_weight in weights] for weight in set(weights)}
     versions = [entrant.version for entrant in field]
     return [

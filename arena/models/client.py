@@ -236,9 +236,10 @@ class ModelClient:
         return result
 
     async def _wait_for_provider(self, player: ModelPlayer, failure: _Failure, tries: int, failing_s: float) -> None:
-        """Wait before the next try of a call, `failing_s` after its first failure.
+        """Tell that a player's games wait, block its key, and wait before the next try of a call.
 
-        Raises CallsStoppedError if the failure is final or has lasted for the budget's patience.
+        tries: how many have failed. failing_s: the time since the first failure. Raises CallsStoppedError, by which all
+        calls stop, if the failure is final, or would last longer than the budget's patience.
         """
         text = f"{player.name}: {failure.reason}"
         pause_s = min(_MAX_PAUSE_S, 2.0 ** min(tries, 6)) * random.uniform(0.25, 0.5)
@@ -253,7 +254,7 @@ class ModelClient:
             self._notify(f"{text}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")
         key = self._key_of(player)
         key.blocked_until = max(key.blocked_until, time.monotonic() + pause_s)
-        await self._sleep(pause_s)
+        await self._sleep(pause_s)  # which raises after `_stop`
 
     def _key_of(self, player: ModelPlayer) -> _Key:
         name = player.settings.key_name

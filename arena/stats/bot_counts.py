@@ -122,17 +122,17 @@ class _OpenClaim:
 
 
 class _MatchCounts:
-    """The counts of one record. `cases[bot, section, name]` is [count, total]. `_mixes[bot, section]` counts names.
+    """The counts of one record, by names of bots.
 
-    attacks: by (bot, target, action). times: in µs, by (bot, kind of request). faults: by (bot, code). eliminations: by
-    (bot, turn).
+    cases: (bot, section, name of a rate) -> [hits, cases]. attacks: by (bot, target, action). times: in µs, by (bot,
+    kind of request). faults: by (bot, code). eliminations: by (bot, turn).
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self.requests = 0
         self.cases: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0])
-        self._mixes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._mixes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # (bot, section) -> name -> number
         self.attacks: Counter[tuple[str, str, str]] = Counter()
         self.times: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.faults: Counter[tuple[str, str]] = Counter()

@@ -147,14 +147,16 @@ class LocalExecutor(WorkerExecutor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the workers after all queued calls; with `cancel_futures` immediately, even during a call.
 
-        Without `wait`, return before the workers have ended; with both, workers that remain after `leave_s` are killed.
+        Without `wait`, return before the workers have ended. With `cancel_futures` they are killed: after `leave_s` if
+        they haven't ended, without `wait` at once.
         """
         self._closing = True
         if cancel_futures:
             self._cancelled = True
             with contextlib.suppress(queue.Empty):
-                while (call := self._calls.get_nowait()) is not None:
-                    call[0].cancel()
+                while (call := self._calls.get_nowait()) is not None:  # None tells a worker's thread to end
+                    future = call[0]
+                    future.cancel()
             self._send_signal(signal.SIGTERM if wait else signal.SIGKILL)
         for _ in self._threads:
             self._calls.put(None)

@@ -230,7 +230,7 @@ class Watcher:
         `known`: the facts that are certain for the seat, in the order of `CertainCards` of `arena.coup`.
         """
         if known is not self._known[seat]:
-            self._certain(seat, known)
+            self._store_certain_facts(seat, known)
         piles = (*piles, known[1])
         counts = self.own.get(piles)
         if counts is None:
@@ -288,8 +288,8 @@ class Watcher:
             rows[place] = 1
         self._twice = rows + rows
 
-    def _certain(self, seat: int, known: tuple[Any, Any]) -> None:
-        """Replace the certain facts in a seat's secrets."""
+    def _store_certain_facts(self, seat: int, known: tuple[Any, Any]) -> None:
+        """Store the facts that are certain for a seat, as of `fill`, in a new array of its secrets."""
         self._known[seat] = known
         secret = self._secrets[seat] = self._secrets[seat][:]
         for start in range(_KNOWN, len(secret), _SECRET_SIZE):
@@ -409,7 +409,10 @@ class Encoder:
         self._watcher = Watcher(self.roles, self.seats, self._own)
 
     def take(self, message: Message) -> bool:
-        """Process a message; return whether it is a request, which is now encoded. Pass each message once, in order."""
+        """Process the referee's next message; return whether it is a request.
+
+        A request sets `observation`, `actions` (of each legal move, None for one without a word) and `mask`.
+        """
         message_type = message["type"]
         if message_type == "game_start":
             self._watcher = Watcher(self.roles, self.seats, self._own)
