@@ -246,18 +246,19 @@ def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
 def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, actor: str, reason: str) -> bool:
     """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
 
-    Raises LadderError for a match that isn't rated, or of a revealed final.
+    Raises LadderError for a match that isn't rated, or for a change in a revealed final.
     """
     summary = store.find_match_summary(connection, match)
     if summary is None:
         raise LadderError(
             f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
+    may_be_rated = summary.outcome == store.PLAYED and summary.kind in (store.RATED, store.FINAL)
+    if may_be_rated and summary.voided == void:
+        return False
     problem = _find_void_problem(connection, summary)
     if problem is not None:
         raise LadderError(problem)
-    if summary.voided == void:
-        return False
     action = "void" if void else "unvoid"
     store.log_action(connection, store.AuditEntry(actor, action, reason, ladder.clock(), match=match))
     store.set_match_rated(connection, match, not void)

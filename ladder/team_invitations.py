@@ -19,15 +19,17 @@ from ladder.settings import LadderError
 def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> None:
     """Create a team with this user as its first member; nothing changes for a user who is in a team of this name.
 
-    Raises LadderError if the team exists, users can't form teams, or the user is staff or can't leave another team.
+    Raises LadderError if the team exists, users can't form teams, the name isn't valid, or the user is staff or can't
+    leave another team.
     """
     _require_max_members(ladder)
+    team = users.normalize_team_name(name)
     membership = users.current_memberships(connection).get(login)
-    if membership is not None and membership.team.casefold() == name.strip().casefold():
+    if membership is not None and membership.team.casefold() == team.casefold():
         return
-    if name.strip().casefold() in {row.team.casefold() for row in store.list_memberships(connection)}:
-        raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
-    _join(ladder, connection, login, name, users.FORMED)
+    if team.casefold() in {row.team.casefold() for row in store.list_memberships(connection)}:
+        raise LadderError(f'the team "{escape_control(team)}" exists.\nAsk a member for an invitation.')
+    _join(ladder, connection, login, team, users.FORMED)
 
 
 def leave_own_team(ladder: Ladder, login: str) -> None:

@@ -152,6 +152,7 @@ SLEEPS = {
     "checks/test_check.py": 4,
     "cli_workspace.py": 1,
     "dask.py": 1,
+    "disk.py": 1,
     "ladder/test_faults.py": 1,
     "ladder/test_kills.py": 2,
     "tables/test_chat.py": 6,

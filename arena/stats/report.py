@@ -499,7 +499,7 @@ def _make_large_difference(
         rate=difference.rate.value,
         other_rate=difference.other_rate.value,
         field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
-        per_100_games=Estimate(round(cases_per_100_games * estimate.value, 1), low, high),
+        per_100_games=Estimate(round(cases_per_100_games * estimate.value, 1) or 0.0, low, high),  # no -0.0
         advice=advice_if_lower if estimate.value < 0 else advice_if_higher,
     )
 

@@ -53,6 +53,7 @@ from ladder.users.teams import (
     join_teams,
     leave_current_team,
     leave_teams,
+    normalize_team_name,
 )
 from ladder.users.user_import import RosterImportError, UserImport, import_users, preview_import
 from ladder.users.withdrawal import set_suspended, set_withdrawn

@@ -181,7 +181,7 @@ def add_members(
     joined_at = now if since is None else since
     joined_count = left_count = 0
     for user, name in people:
-        valid_name = _normalize_team_name(name)
+        valid_name = normalize_team_name(name)
         _require_no_staff(user)
         team = team_names.setdefault(valid_name.casefold(), valid_name)
         membership = current.get(user.login)
@@ -239,7 +239,7 @@ def _refuse_foreign_teams(connection: Connection, people: Sequence[tuple[store.U
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
     named_logins = {user.login for user, _ in people}
-    wanted_teams = {_normalize_team_name(team).casefold() for _, team in people}
+    wanted_teams = {normalize_team_name(team).casefold() for _, team in people}
     for members in _list_teams_formed_by_members(connection):
         team = members[0].team
         if team.casefold() in wanted_teams and not {member.login for member in members} <= named_logins:
@@ -274,7 +274,7 @@ def current_memberships(connection: Connection) -> dict[str, store.Membership]:
     return {membership.login: membership for membership in memberships if membership.left_at is None}
 
 
-def _normalize_team_name(text: str) -> str:
+def normalize_team_name(text: str) -> str:
     """Return a team's name in NFC, without space around it. Raises LadderError if it isn't valid."""
     name = unicodedata.normalize("NFC", text.strip())
     has_valid_length = 0 < len(name) <= _MAX_TEAM_CHARS

@@ -258,6 +258,7 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
         assert grading.reveal_final_results(ladder, "last", "teacher")[1].standings.matches == len(played) - 1
         assert grading.get_final_state(ladder, "last").void == (played[0].id,)
         assert grading.export_final(ladder, "last", tmp_path / "out") == len(played)
+        assert not set_void(ladder, played[0].id, True, "teacher", "a power cut")
         for match, void in ((0, False), (1, True)):
             with pytest.raises(LadderError, match="the result of the final last is public"):
                 set_void(ladder, played[match].id, void, "teacher", "a power cut")

@@ -245,6 +245,15 @@ def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladd
     assert join_team(ladder, "Red", "bob").joined == 1
 
 
+@pytest.mark.parametrize("name", ["Café", "Cafe\u0301", " CAFÉ "], ids=["equal", "decomposed", "capitals"])
+def test_forming_a_team_of_an_existing_name_is_no_way_into_it(ladder: Ladder, name: str) -> None:
+    configure(ladder, max_team_members=4)
+    form_team(ladder, "dan", "Café")
+    with pytest.raises(LadderError, match="exists"):
+        form_team(ladder, "bob", name)
+    assert current(ladder) == {"dan": "Café"}
+
+
 def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
     """As after a commit whose answer was lost."""
     configure(ladder, max_team_members=2)
