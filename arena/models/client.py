@@ -236,7 +236,7 @@ class ModelClient:
         return result
 
     async def _wait_for_provider(self, player: ModelPlayer, failure: _Failure, tries: int, failing_s: float) -> None:
-        """Tell that a player's games wait, block its key, and wait before the next try of a call.
+        """Say that a player's games wait, block its key, and wait before the next try of a call.
 
         tries: how many have failed. failing_s: the time since the first failure. Raises CallsStoppedError, by which all
         calls stop, if the failure is final, or would last longer than the budget's patience.

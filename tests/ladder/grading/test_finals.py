@@ -161,7 +161,7 @@ def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path
         serve(ladder)
         add_settings(ladder, '[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 4\n')
         grading.reveal_final_results(ladder, "last", "t")
-        leave_teams(ladder, ["bob"], "teacher", "he asked")
+        leave_teams(ladder, ["bob"], "teacher", "on request")
         reasons = {row.user.login: row.reason for row in grading.get_grades(ladder, "t", final="last").grades}
         assert reasons["bob"] == "b@1 isn't among the versions of the final last"
 
