@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.chat import moderate_chat, write_chat_line, write_lobby_line
+from ladder.chat import moderate_chat, view_chat, write_chat_line, write_lobby_line
 from ladder.exports import export_ladder
 from ladder.ladder import Ladder, open_ladder, prune_expired
+from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import ChatMode, LadderError
 from ladder.store import list_chat_messages
 from ladder.tables import OpenTableRequest, join_table, open_session
 from ladder.users import merge_users, set_suspended
 from tests.cases import each
 from tests.cli_workspace import Place
-from tests.ladder.classes import configure
+from tests.ladder.classes import configure, look
 from tests.ladder.ladders import ladder_in
 
 
@@ -66,6 +67,16 @@ def test_users_and_seated_guests_write_and_have_different_names(ladder: Ladder) 
         (False, "pseudonym of ada", "hi there"),
     ]
     assert texts(ladder) == []  # nothing of a table is in the lobby
+
+
+def test_the_chat_of_a_table_is_read_by_staff_alone(ladder: Ladder) -> None:
+    """Its players read it at the table."""
+    id = table(ladder)
+    write(ladder, id, "ada", "hello")
+    assert [line.text for line in look(ladder, STAFF_VIEWER, view_chat, id).items] == ["hello"]
+    assert look(ladder, Viewer("ada"), view_chat, id) is None
+    assert look(ladder, STAFF_VIEWER, view_chat, id + 1) is None
+    assert look(ladder, Viewer("ada"), view_chat).items == ()
 
 
 @each("text", ["", " \n ", "x" * 301])

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ladder import users
+from ladder import store, users
 from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
@@ -72,6 +72,22 @@ def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(ladder: Ladd
     clock.now += 2.5 * DAY_S
     with pytest.raises(users.AuthenticationError):
         users.authenticate_secret(ladder, used.secret, "session")
+
+
+def test_the_end_of_a_session_is_written_at_most_once_a_day(ladder: Ladder) -> None:
+    clock = set_clock(ladder)
+    session = sign_in(ladder, "ada")
+
+    def read_end() -> float:
+        users.authenticate_secret(ladder, session.secret, "session")
+        with ladder.database.read() as connection:
+            return max(row.expires_at for row in store.all_credentials(connection, "ada") if row.kind == store.SESSION)
+
+    end = read_end()
+    clock.now += DAY_S / 2
+    assert read_end() == end
+    clock.now += DAY_S
+    assert read_end() == end + 1.5 * DAY_S
 
 
 def test_a_token_without_an_end_of_its_own_ends_after_180_days(ladder: Ladder) -> None:
