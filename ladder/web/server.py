@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from arena import is_loopback
 from arena.sandbox import cleanup_all_stale, remove_dead_scratch
 from arena.tables import MAX_FRAME_BYTES, PING_S
-from ladder.health import serve_metrics
+from ladder.health import HealthMonitor, serve_metrics
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from ladder.web.app import make_app
@@ -64,13 +64,12 @@ def serve_web(
     with _open_socket(address) as listener:
         bound_address = replace(address, port=listener.getsockname()[1])
         app = make_app(ladder, bound_address.url)
-        server = _StreamEndingServer(_configure(app, bound_address))
         if remove_dead_scratch():  # uploads that a killed server left
             cleanup_all_stale()
         Thread(target=_warm_up, args=(app,), daemon=True).start()
         shared: AppState = app.state.shared
         monitor = shared.metrics.monitor
-        Thread(target=watch_database, args=(monitor, lambda: server.should_exit), daemon=True).start()
+        server = _LadderServer(_configure(app, bound_address), monitor)
         with serve_metrics(shared.metrics.registry, metrics):
             on_start(bound_address.url)
             try:
@@ -126,8 +125,19 @@ class _DeadlineProtocol(H11Protocol):
         self.handle_events()
 
 
-class _StreamEndingServer(uvicorn.Server):
-    """End the change streams of open pages on exit. Uvicorn would wait for them and cut them off with a traceback."""
+class _LadderServer(uvicorn.Server):
+    """Watch the database once signals are handled, and end the change streams of open pages on exit.
+
+    Uvicorn would wait for the streams and cut them off with a traceback.
+    """
+
+    def __init__(self, config: uvicorn.Config, monitor: HealthMonitor) -> None:
+        super().__init__(config)
+        self._monitor = monitor
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        Thread(target=watch_database, args=(self._monitor, lambda: self.should_exit), daemon=True).start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: Any = self.config.app
