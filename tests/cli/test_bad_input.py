@@ -231,6 +231,22 @@ def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, finished_run: Pat
     assert place.run("run", "--resume", "out").code == 0
 
 
+def test_a_file_is_no_folder_of_a_run(place: Place) -> None:
+    place.bots(1)
+    refused(place.call("run", "--resume", "a.py"), "a.py isn't the folder of a run", "name another folder")
+
+
+def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
+    one, two = place.bots(2)
+    process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", *PLAIN)
+    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
+    (place.folder / two).write_text((place.folder / two).read_text() + "\n# better\n")
+    ran = place.end(process)
+    assert (ran.code, "games of coup at 2 seats" in ran.out) == (1, True), ran.err
+    assert ran.messages[0].startswith('arena: "b" has changed since the run began')
+    place.require_nothing_left()
+
+
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is of another version": (
         lambda config: json.dumps({**config, "run": 4}),

@@ -194,6 +194,13 @@ def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> 
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("flags", [("--docker-image", "no/such-image"), ("--docker-runtime", "no-such-runtime")])
+def test_an_unknown_image_or_runtime_is_one_clear_message(place: Place, docker: None, flags: tuple[str, str]) -> None:
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", *flags, "--out", "out")
+    assert (ran.code, flags[1] in ran.messages[0], len(ran.messages) <= 2) == (2, True, True), ran.err
+    assert not (place.folder / "out").exists()
+
+
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
     limits = "memory_mb = 300\nprocesses = 50\ncores = 2\nbank_ms = 0\nstart_ms = 7000\n"
     place.bot("my.toml", f'base = "duel"\n\n[limits]\n{limits}')

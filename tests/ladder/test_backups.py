@@ -19,7 +19,9 @@ from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
 from ladder.store import Database, DatabaseError, count_ladder
+from ladder.users import authenticate_secret
 from tests.cli_workspace import Place
+from tests.ladder.classes import sign_in
 from tests.ladder.ladders import has_more
 from tests.ladder.small_ladder import play, rows, small_ladder
 
@@ -40,6 +42,7 @@ def shares(ladder: Ladder) -> list[Any]:
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
     (ladder.path / "final-last.txt").write_text("SHA-256\n")  # the published file of a final
+    session = sign_in(ladder, "staff")
     write_backup(ladder.database, ladder.path, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert rows(again) == rows(ladder)
@@ -48,6 +51,7 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
         assert again.settings.database == "sqlite:///ladder.db"
         assert (again.path / "ladder.db").exists()
         assert (again.path / "final-last.txt").read_text() == "SHA-256\n"
+        assert authenticate_secret(again, session.secret, "session").login == "staff"
 
 
 @pytest.mark.parametrize("url", [None])

@@ -176,6 +176,8 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     [
         ("=1+1", "ada", "isn't a valid name"),
         ("x" * 101, "ada", "isn't a valid name"),
+        (" ", "ada", "isn't a valid name"),
+        ("a\x1b[31m", "ada", "isn't a valid name"),
         ("Red", "staff", "staff is staff"),
         ("Red", "bo", "Did you mean bob"),
     ],

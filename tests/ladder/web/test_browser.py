@@ -62,7 +62,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
         for number, name in enumerate(PAYLOADS[:3]):
             submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name=name)
         fail_checks(ladder)
-        disable_bot(ladder, PAYLOADS[1], ALL, ALL)
+        disable_bot(ladder, PAYLOADS[2], ALL, ALL)
         own.run(matches=4)
         set_void(ladder, last_match(ladder), True, ALL, ALL)
     return own

@@ -87,3 +87,10 @@ def test_commands_do_the_same(own: Term) -> None:
     logins = {row["login"]: row["awaiting_approval"] for row in own.json("users list")["items"]}
     assert logins["cyd"] is False
     assert not {"dan", "eli"} & logins.keys()
+
+
+def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
+    """Also without a session, which a form of another site could use."""
+    headers = {"Sec-Fetch-Site": "cross-site"}
+    sent = web.visitor("anonymous").post("/join", data={"link": link, **FORM}, headers=headers)
+    assert sent.status_code == 403

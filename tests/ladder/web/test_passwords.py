@@ -173,9 +173,9 @@ def test_a_guess_takes_as_long_where_there_is_no_password(tmp_path: Path) -> Non
             return time.perf_counter() - begun
 
         least = dict.fromkeys(("ada", "bob", "no login"), 1e9)
-        for _ in range(100):  # until the host was idle once for each; without a hash to compare it is a twentieth
+        for turn in range(100):  # until the host was idle once for each; without a hash to compare it is a twentieth
             least = {login: min(least_s, took_s(login)) for login, least_s in least.items()}
-            if max(least.values()) < 1.5 * min(least.values()):
+            if turn >= 14 and max(least.values()) < 1.5 * min(least.values()):
                 return
     raise AssertionError(least)
 

@@ -102,6 +102,7 @@ print(json.dumps({
     "unshare": tried(os.unshare, 0x10000000) if hasattr(os, "unshare") else "Operation not permitted",
     "setuid": tried(os.setuid, 0),
     "mounts": {line.split()[1]: line.split()[3].split(",") for line in open("/proc/mounts")},
+    "resolv": open("/etc/resolv.conf").read() if os.path.exists("/etc/resolv.conf") else "",
 }))
 """
 
@@ -132,6 +133,7 @@ def test_a_program_has_no_privilege_and_can_get_none(seen: dict[str, Any]) -> No
 def test_a_program_sees_its_own_files(seen: dict[str, Any]) -> None:
     """A bare file's neighbours aren't copied. The attack list has what a program doesn't see of the host."""
     assert seen["own"] == ["spy.py"]
+    assert "nameserver" not in seen["resolv"]
     assert seen["cwd"] == "/bot"
     assert seen["list_io"] == "Permission denied"
 
@@ -676,6 +678,45 @@ def test_a_daemon_that_dies_or_stops_voids_the_match_in_time(
         return took
 
     within(VOID_S, dies)
+
+
+START = """
+import os, sys
+from pathlib import Path
+from arena.limits import Limits
+from arena.sandbox import Program, SandboxError
+from arena.sandbox.docker import DockerSandbox
+
+sandbox = DockerSandbox(Path(sys.argv[1]))
+print("ready", flush=True)
+os.read(0, 1)
+try:
+    sandbox.start(Program(("cat",), Path(sys.argv[2])), Limits())
+    print("started", flush=True)
+except SandboxError as void:
+    print("void:", void, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
+    daemon: Daemon, tmp_path: Path, folder: Path
+) -> None:
+    def starts() -> float:
+        with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
+            assert line_of(process) == b"ready\n"
+            daemon.send(signal.SIGSTOP)
+            begin = time.monotonic()
+            assert process.stdin is not None
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            said = line_of(process, 70)
+            took = time.monotonic() - begin
+            daemon.send(signal.SIGCONT)
+        assert said.startswith(b"void: "), said
+        return took
+
+    within(VOID_S, starts)
 
 
 def test_a_daemon_that_hangs_disturbs_no_match(daemon: Daemon, tmp_path: Path, folder: Path) -> None:

@@ -284,6 +284,14 @@ def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -
     assert found.describe() == "cgroups v2: memory, pids, cpu"
 
 
+def test_a_missing_controller_is_reported(tmp_path: Path) -> None:
+    base = plain_tree(tmp_path)
+    for name in ("cgroup.controllers", "cgroup.subtree_control"):
+        (base / name).write_text("memory pids\n")
+    found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
+    assert "cgroups v2: memory, pids, without cpu" in str(found.missing_reason())
+
+
 def test_settings_of_v2_groups() -> None:
     """Source: the kernel's cgroup-v2.rst; not all hosts can run them."""
     limits = Limits(memory_mb=64, processes=9, cores=0.5)
