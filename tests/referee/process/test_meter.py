@@ -70,6 +70,38 @@ def test_out_of_time_a_ready_bot_is_measured_again_until_it_has_run() -> None:
     assert not meter.check_time(2.0, 0)
 
 
+def test_a_task_that_ran_and_waited_equally_long_has_moved() -> None:
+    box = ReadBox()
+    meter = start(box, usage(0, 0))
+    box.task = usage(0.1, 0, 1, ready=True)
+    assert meter.check_time(2.0, 0)
+    box.task = usage(0.101, 0.001, 1, ready=True)
+    assert not meter.check_time(2.01, 0)
+
+
+def test_a_bot_that_had_time_left_is_measured_twice_when_it_is_over() -> None:
+    box = ReadBox()
+    meter = start(box, usage(0, 0))
+    for now, task in ((1.2, usage(0.5, 0.5, 1)), (2.0, usage(0.5, 0.5, 2, ready=True))):
+        box.task = task
+        assert meter.check_time(now, 0)
+    box.task = usage(0.6, 0.5, 2, ready=True)
+    assert not meter.check_time(2.02, 0)
+
+
+@pytest.mark.parametrize("reading", ["cpu_ns", "cpu_usage"])
+def test_a_sandbox_that_reports_no_time_of_the_bot_ends_the_match(reading: str) -> None:
+    class SilentBox(ReadBox):
+        def cpu_ns(self) -> int:
+            return cast(int, None) if reading == "cpu_ns" else 0
+
+        def cpu_usage(self) -> dict[int, CpuUsage]:
+            return cast(dict[int, CpuUsage], None) if reading == "cpu_usage" else {}
+
+    with pytest.raises(SandboxError, match="which this match's clock needs"):
+        start(SilentBox(), usage(0, 0))
+
+
 def test_waiting_does_not_hide_the_cpu_time_of_other_threads() -> None:
     box = ReadBox()
     meter = start(box, usage(0, 0), cores=2.0)
