@@ -51,10 +51,10 @@ arena.sandbox.docker: arena.limits arena.sandbox.linux
 arena.referee: protocol arena.coup arena.limits
 arena.referee.process: protocol arena.coup arena.limits arena.sandbox
 arena.bots: arena.limits arena.escaping arena.samples arena.sandbox
-arena.checks: protocol arena.coup arena.limits arena.escaping arena.formatting arena.sandbox arena.sandbox.linux
-  arena.sandbox.bubblewrap arena.referee arena.referee.process arena.bots
+arena.checks: protocol protocol.event_text arena.coup arena.limits arena.escaping arena.formatting arena.sandbox
+  arena.sandbox.linux arena.sandbox.bubblewrap arena.referee arena.referee.process arena.bots
 arena.replay: protocol.event_text arena.coup arena.escaping arena.referee
-arena.run: protocol.event_text arena.coup arena.escaping arena.schedule arena.workers arena.workers.cluster
+arena.run: arena.coup arena.escaping arena.schedule arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.referee.process arena.bots arena.checks
 arena.run.standings: arena.rating arena.referee
 arena.run.report: arena.escaping arena.rating arena.referee arena.run.standings

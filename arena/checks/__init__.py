@@ -11,6 +11,7 @@ from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckSt
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.endurance import Endurance
 from arena.checks.fault_context import FaultContext
+from arena.checks.fault_report import FaultReport, make_fault_report
 from arena.checks.host_check import Finding, HostReport, Severity, check_host, try_sandboxes
 from arena.checks.mistakes import MISTAKES, Diagnosis, diagnose_fault
 from arena.checks.process_findings import ProcessFindings

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot
+from arena.checks import FaultReport, make_fault_report
 from arena.cli.console import Column, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
 from arena.formatting import format_count, format_interval, format_percent, format_range, format_rating
@@ -21,14 +22,12 @@ from arena.rating import Z_95, min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
 from arena.run import (
     MIN_MATCHES,
-    FaultReport,
     FolderError,
     Progress,
     Run,
     RunFolder,
     RunStanding,
     RunStandings,
-    make_fault_report,
 )
 from protocol import escape_bytes
 

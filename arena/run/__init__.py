@@ -4,7 +4,6 @@ The implementation of `arena run` without the command line. This package must no
 """
 
 from arena.run.config import RunConfig, seed_key
-from arena.run.fault_report import FaultReport, make_fault_report
 from arena.run.preflight import RejectedBot, RunBuilds, preflight_all
 from arena.run.record_reading import (
     RecordFileError,

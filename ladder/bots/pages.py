@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
-from arena.checks import CheckStep, CheckStepView
+from arena.checks import CheckStep, CheckStepView, FaultReport, make_fault_report
 from arena.rating import Estimate
 from arena.referee import StoredFaultSample
 from arena.review import CostlyDecision
-from arena.run import FaultReport, make_fault_report
 from ladder import store
 from ladder.activation import list_blocked_permissions
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions

@@ -27,7 +27,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.bots import BotError, copy_name, extract_bot
-from arena.checks import CheckStepView
+from arena.checks import CheckStepView, FaultReport
 from arena.cli.check import step_lines
 from arena.cli.console import (
     Column,
@@ -45,7 +45,7 @@ from arena.cli.main import require_extras
 from arena.cli.run_report import example_parts
 from arena.escaping import escape_control
 from arena.rating import Estimate
-from arena.run import FaultReport, RulesetError, cache_folder
+from arena.run import RulesetError, cache_folder
 from arena.sandbox import SandboxError
 from arena.workers import ExecutorLostError
 from ladder.audit_log import DecisionSummary, describe_decision

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena import referee
-from arena.checks import FaultContext, diagnose_fault
+from arena.checks.fault_context import FaultContext
+from arena.checks.mistakes import diagnose_fault
 from arena.coup import Forfeit, parse_move
 from protocol.event_text import describe_move
 
