@@ -12,7 +12,8 @@ from arena.checks import Finding
 from arena.formatting import format_count
 from ladder import store
 from ladder.audit_log import DecisionSummary, list_audit_log, summarize_decisions
-from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
+from ladder.bot_pages import BotSummary, VersionCheckView, list_bots
+from ladder.bots import RemainingQuota
 from ladder.grading import FinalState
 from ladder.match_pages import RunnerSummary, list_runners
 from ladder.permissions import hide_fields

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ladder import store
-from ladder.bots import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
 from ladder.grading import FinalState, summarize_final
 from ladder.ladder import Ladder
+from ladder.lost_games import LostGame, list_lost_games
 from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.standings import StandingsPage, view_standings_page

@@ -17,7 +17,7 @@ from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder import activation, runner_events, store, tasks
-from ladder.bots import serialize_step
+from ladder.bot_pages import serialize_step
 from ladder.clock import DAY_S
 from ladder.grading import extend_finals
 from ladder.health import HealthMonitor, LadderMetrics

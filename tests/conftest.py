@@ -77,8 +77,8 @@ LONG = re.compile(
     r"|sample_bots/test_(starters|presets)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|models/test_matches\.py|study/test_study\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
-    r"|ladder/test_worker\.py|ladder/test_readme\.py|ladder/tables/test_talk\.py"
+    r"|test_(docs_run|site)\.py|models/test_matches\.py|study/test_study\.py|run/test_work_item\.py|ladder/test_table_server\.py"
+    r"|ladder/test_worker\.py|ladder/test_readme\.py|ladder/test_table_talk\.py"
     r"|ladder/web/test_(similar|static_export|submissions|tables)\.py"
     # An older ladder is upgraded by a copy of the code.
     r"|compatibility/test_upgrade\.py"

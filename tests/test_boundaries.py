@@ -129,13 +129,16 @@ ladder.match_pages: arena.escaping arena.referee arena.replay ladder.store ladde
   ladder.view_context ladder.ladder ladder.audit_log
 ladder.standings: arena.escaping arena.rating arena.rating.matches arena.formatting arena.run ladder.store
   ladder.permissions ladder.view_context ladder.clock ladder.ladder
-ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
-  arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings ladder.view_context
-  ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.bot_quotas ladder.deadlines
-  ladder.users ladder.audit_log ladder.match_pages ladder.standings
-ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
-  ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
-  ladder.standings ladder.bots
+ladder.lost_games: arena.referee arena.replay ladder.store ladder.permissions ladder.view_context
+ladder.bot_pages: arena.rating arena.referee arena.checks arena.review ladder.store ladder.permissions ladder.rounds
+  ladder.view_context ladder.standings.computation ladder.activation ladder.deadlines ladder.audit_log
+  ladder.match_pages ladder.standings ladder.lost_games
+ladder.bots: arena arena.escaping arena.formatting arena.sandbox arena.bots ladder.store ladder.permissions
+  ladder.settings ladder.view_context ladder.clock ladder.ladder ladder.activation ladder.bot_quotas ladder.deadlines
+  ladder.users ladder.bot_pages
+ladder.tables: arena.coup arena.escaping arena.formatting arena.bots ladder.store ladder.permissions ladder.settings
+  ladder.ladder ladder.chat ladder.users ladder.standings ladder.bot_pages
+ladder.table_pages: arena.rating arena.referee arena.replay ladder.store ladder.permissions ladder.view_context
 ladder.runner_events: arena.workers ladder.ladder
 ladder.round_queue: arena.schedule ladder.store ladder.rounds ladder.ladder
 ladder.challenges: arena.escaping ladder.store ladder.settings ladder.clock ladder.ladder ladder.bots
@@ -148,32 +151,33 @@ ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena
 ladder.backups: ladder.store ladder.settings ladder.ladder
 ladder.exports: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
   ladder.users ladder.standings
-ladder.tables.prepared_bots: arena.sandbox arena.bots arena.tables ladder.store ladder.ladder ladder.tables ladder.tasks
-ladder.tables.server: arena.schedule arena.formatting arena.sandbox arena.referee arena.bots arena.run arena.tables
-  ladder.store ladder.settings ladder.ladder ladder.chat ladder.tables ladder.tables.prepared_bots
+ladder.prepared_bots: arena.sandbox arena.bots arena.tables ladder.store ladder.ladder ladder.tables ladder.tasks
+ladder.table_server: arena.schedule arena.formatting arena.sandbox arena.referee arena.bots arena.run arena.tables
+  ladder.store ladder.settings ladder.ladder ladder.chat ladder.tables ladder.prepared_bots
 ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
   ladder.settings ladder.view_context ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
   ladder.standings ladder.exports
 ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder.backups
 ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions ladder.view_context ladder.users
-  ladder.audit_log ladder.match_pages ladder.bots ladder.grading
+  ladder.audit_log ladder.match_pages ladder.bot_pages ladder.bots ladder.grading
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
-  ladder.team_invitations ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
+  ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.lost_games ladder.team_invitations
+  ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
-  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.activation ladder.health ladder.standings ladder.bots
-  ladder.runner_events ladder.tasks ladder.grading
+  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.activation ladder.health ladder.standings
+  ladder.bot_pages ladder.runner_events ladder.tasks ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
-  arena.replay arena.lessons arena.tables arena.review arena.playground ladder.store ladder.permissions ladder.settings
+  arena.replay arena.review arena.lessons arena.tables arena.playground ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.chat
   ladder.deadlines ladder.health ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings
-  ladder.bots ladder.tables ladder.challenges ladder.team_invitations ladder.checkup ladder.exports ladder.grading
-  ladder.dashboards ladder.home
+  ladder.bot_pages ladder.bots ladder.tables ladder.table_pages ladder.challenges ladder.team_invitations ladder.checkup
+  ladder.exports ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
   ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.deadlines
-  ladder.health ladder.users ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.runner_events
-  ladder.challenges ladder.checkup ladder.backups ladder.exports ladder.tables.server ladder.grading ladder.upgrade
-  ladder.dashboards ladder.runner ladder.web
+  ladder.health ladder.users ladder.audit_log ladder.match_pages ladder.standings ladder.bot_pages ladder.bots
+  ladder.runner_events ladder.challenges ladder.checkup ladder.backups ladder.exports ladder.table_server ladder.grading
+  ladder.upgrade ladder.dashboards ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
@@ -396,7 +400,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "ladder.grading.grading_inputs",  # content of a release, as JSON
         "ladder.standings.computation",
         "arena.tables.websocket",  # the first line of a relay
-        "ladder.bots.pages",
+        "ladder.bot_pages",
         "arena.models.settings",
         "arena.run.report",
         "arena.study.design_file",

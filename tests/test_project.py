@@ -127,7 +127,7 @@ PATCHES = {
     "ladder/test_lost_answers.py": 2,
     "ladder/bots/test_similarity.py": 2,
     "ladder/bots/test_submissions.py": 1,
-    "ladder/tables/test_sessions.py": 2,
+    "ladder/test_tables.py": 2,
     "tables/test_table.py": 3,
     "ladder/web/test_admin.py": 1,
     "ladder/web/test_gate.py": 1,

@@ -20,15 +20,7 @@ from arena.escaping import escape_control
 from arena.formatting import format_count, format_interval, format_percent, format_range, format_rating
 from arena.rating import Z_95, min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
-from arena.run import (
-    MIN_MATCHES,
-    FolderError,
-    Progress,
-    Run,
-    RunFolder,
-    RunStanding,
-    RunStandings,
-)
+from arena.run import MIN_MATCHES, FolderError, Progress, Run, RunFolder, RunStanding, RunStandings
 from protocol import escape_bytes
 
 _STDERR_LINES = 6  # of a faulty bot's standard error, in an example

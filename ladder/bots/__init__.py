@@ -1,31 +1,10 @@
-"""Bots of a ladder: their submissions and versions, their pages, and the similarity of their sources."""
+"""Bots of a ladder: their submissions, and the similarity of their sources."""
 
-from ladder.bots.lost_games import LostGame, list_lost_games
-from ladder.bots.pages import (
-    BotList,
-    BotLogs,
-    BotPage,
-    BotStyle,
-    BotSummary,
-    BuildLog,
-    DailyRating,
-    RemainingQuota,
-    SimilarityPair,
-    SimilarityReport,
-    VersionCheckView,
-    find_version_archive,
-    inactive_reason,
-    list_bots,
-    list_check_steps,
-    serialize_step,
-    view_bot,
-    view_build_log,
-    view_logs,
-)
-from ladder.bots.similarity import align_sources, find_similar_versions
+from ladder.bots.similarity import SimilarityPair, SimilarityReport, align_sources, find_similar_versions
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,
+    RemainingQuota,
     deadlines_of_bot,
     describe_party,
     get_remaining_quota,

@@ -13,6 +13,7 @@ import sys
 import tarfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -26,7 +27,6 @@ from arena.bots import shipped_files
 from arena.escaping import escape_control
 from arena.sandbox import scratch_folder
 from ladder import store
-from ladder.bots.pages import SimilarityPair, SimilarityReport
 from ladder.ladder import Ladder, get_version_archive
 from ladder.settings import LadderError
 
@@ -49,6 +49,31 @@ _FOREIGN_FOLDERS = {
     "venv",
     ".venv",
 }  # folders of what others wrote
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityPair:
+    """Two versions, their owners' logins, and the percentage of each one's own text that it shares with the other."""
+
+    version: str
+    owner: str
+    overlap_percent: float
+    other_version: str
+    other_owner: str
+    other_overlap_percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityReport:
+    """The result of a comparison of versions.
+
+    versions: the number of compared versions. pairs: the most similar first; None before a comparison.
+    skipped: sentences about files that weren't compared.
+    """
+
+    versions: int
+    pairs: tuple[SimilarityPair, ...] | None
+    skipped: tuple[str, ...]
 
 
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:

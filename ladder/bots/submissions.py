@@ -11,8 +11,8 @@ from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder import store
 from ladder.activation import find_disabling
+from ladder.bot_pages import BotPage
 from ladder.bot_quotas import bots_in_quota, bots_of_party
-from ladder.bots.pages import BotPage, RemainingQuota
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
 from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_user, make_viewer, require_unsuspended
@@ -311,6 +311,28 @@ def _log_submission_time(
     reason = f"time of submission {time}, set by {actor}"
     entry = store.AuditEntry(actor, "receive", reason, now, bot=bot, version=version, user_id=owner)
     store.log_action(connection, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingQuota:
+    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
+
+    remaining: submissions left today. suggested_name: a name for a first bot.
+    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
+    max_upload_mb: the maximum size of one submission. disabled_bots: (name, reason) of bots that don't play until staff
+    activates a version. owners: (login, name) of the users for whom staff may submit.
+    """
+
+    bots: tuple[str, ...]
+    suggested_name: str | None
+    can_add_bot: bool
+    remaining: int
+    limit: int
+    resets_at: float
+    max_upload_mb: int
+    deadlines: tuple[DeadlineSummary, ...]
+    disabled_bots: tuple[tuple[str, str], ...]
+    owners: tuple[tuple[str, str], ...] | None
 
 
 def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:

@@ -14,7 +14,7 @@ from arena.bots import find_sample
 from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.submit import print_submission
 from arena.escaping import escape_control
-from ladder import activation, bots
+from ladder import activation, bot_pages, bots
 from ladder.challenges import QueuedChallenge, queue_challenges
 from ladder.cli.common import (
     ACTOR_OPTION,
@@ -116,7 +116,7 @@ def _print_bulk_submission(result: bots.BulkSubmission, as_json: bool) -> None:
 @option("--version", "number", type=click.IntRange(1), metavar="N", help="Version to show.  [the newest]")
 @option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
 @option("--build-log", is_flag=True, help="Print only the output of the version's build.")
-@json_option(bots.BotPage, bots.BuildLog)
+@json_option(bot_pages.BotPage, bot_pages.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Show a bot: versions, rank, faults, times and matches.
 
@@ -125,17 +125,17 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         owner_context = replace(context, viewer=Viewer(get_bot(context.connection, name).login))
         if build_log:
-            view: bots.BotPage | bots.BuildLog | None = bots.view_build_log(owner_context, name, number)
+            view: bot_pages.BotPage | bot_pages.BuildLog | None = bot_pages.view_build_log(owner_context, name, number)
         else:
             deadlines = bots.deadlines_of_bot(ladder, owner_context, name)
-            view = bots.view_bot(owner_context, name, number, last, deadlines)
+            view = bot_pages.view_bot(owner_context, name, number, last, deadlines)
     if view is None:
         usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
     if as_json:
         print_json(view)
-    elif isinstance(view, bots.BotPage):
+    elif isinstance(view, bot_pages.BotPage):
         active = next((version for version in view.versions if version.is_active), None)
-        state = bots.inactive_reason(view) if active is None else f"version {active.number} plays"
+        state = bot_pages.inactive_reason(view) if active is None else f"version {active.number} plays"
         print_text(escape_control(f"{view.bot}: {state}"))
         print_view(view, as_json)
     elif view.text:

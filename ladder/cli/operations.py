@@ -296,12 +296,12 @@ def serve_tables(folder: Path) -> None:
     starts it. A match in progress when it stops is void; its finished games are kept.
     """
     with require_extras():
-        from ladder.tables import server
+        from ladder import table_server
     log = Journal()
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log) as ladder:
         require_sandbox(ladder)
-        server.serve_tables(ladder, log.info)
+        table_server.serve_tables(ladder, log.info)
 
 
 MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends

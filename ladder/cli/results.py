@@ -25,7 +25,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.escaping import escape_control
-from ladder.bots import BotLogs, view_logs
+from ladder.bot_pages import BotLogs, view_logs
 from ladder.cli import common
 from ladder.dashboards import EventList, list_events
 from ladder.exports import ExportedFiles, export_ladder, write_csv

@@ -15,7 +15,8 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from arena.playground import find_build
 from arena.replay import replay_page
 from ladder import match_pages
-from ladder.bots import BotList, BotPage, deadlines_of_bot, get_remaining_quota, list_bots, view_bot, view_build_log
+from ladder.bot_pages import BotList, BotPage, list_bots, view_bot, view_build_log
+from ladder.bots import deadlines_of_bot, get_remaining_quota
 from ladder.exports import write_csv
 from ladder.home import HomePage, describe_ladder, view_home
 from ladder.ladder import Ladder

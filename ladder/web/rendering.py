@@ -29,7 +29,7 @@ from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
 from arena.samples import sample_folder
 from ladder.audit_log import ACTION_LABELS, describe_decision
-from ladder.bots import DailyRating
+from ladder.bot_pages import DailyRating
 from ladder.grading import describe_missing_ids
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings_forms import describe_settings

@@ -22,7 +22,8 @@ from arena.escaping import escape_control
 from ladder import dashboards
 from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
-from ladder.bots import SimilarityReport, align_sources, get_remaining_quota, list_bots
+from ladder.bot_pages import list_bots
+from ladder.bots import SimilarityReport, align_sources, get_remaining_quota
 from ladder.bots import find_similar_versions as all_similar
 from ladder.checkup import check_ladder, hide_folders
 from ladder.clock import DAY_S, parse_time

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 
 from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
-from ladder import activation, bots
+from ladder import activation, bot_pages, bots
 from ladder.challenges import queue_challenges
 from ladder.clock import parse_time
 from ladder.ladder import Ladder
@@ -68,7 +68,7 @@ def download_files(request: CurrentContext, name: str, number: int) -> Response:
     """Return a version's files as a tar archive."""
     count_try(request, "files")
     with request.ladder.reading(request.viewer) as context:
-        data = bots.find_version_archive(context, name, number)
+        data = bot_pages.find_version_archive(context, name, number)
     if data is None:
         raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     disposition = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"

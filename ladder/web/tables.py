@@ -15,32 +15,34 @@ from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, vi
 from ladder.ladder import Ladder
 from ladder.settings import ChatMode, LadderError
 from ladder.store import CLOSED, PROGRAM, TableSession
-from ladder.tables import (
-    OpenedSession,
-    OpenTableRequest,
+from ladder.table_pages import (
     PlayerList,
-    TableAccess,
     TableList,
     TablePage,
     TableReplay,
-    close_session,
     find_own_record,
+    list_players,
+    list_tables,
+    view_table,
+    view_table_replay,
+)
+from ladder.tables import (
+    OpenedSession,
+    OpenTableRequest,
+    TableAccess,
+    close_session,
     find_table_access,
     get_rules,
     is_invited,
     is_opened_by_guest,
     join_table,
-    list_players,
     list_rulesets,
-    list_tables,
     name_inviter,
     open_session,
     quick_play,
     renew_invitation,
     renew_program_token,
     usual_seats,
-    view_table,
-    view_table_replay,
 )
 from ladder.view_context import ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document

@@ -24,7 +24,7 @@ from arena.coup import PRESETS
 from arena.referee import GameResult, MatchSettings, PlayedMatch, read_record
 from arena.sandbox import SandboxChoice
 from arena.stats import count_play_styles
-from ladder.bots import serialize_step
+from ladder.bot_pages import serialize_step
 from ladder.ladder import Ladder, LadderFormat, create_ladder
 from ladder.standings import StandingsUpdater
 from ladder.store import METADATA, RATED, insert_archive, queue_matches, save_match

@@ -14,7 +14,8 @@ from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder import store
-from ladder.bots import BotPage, serialize_step, submit_bot, submit_reference, view_bot
+from ladder.bot_pages import BotPage, serialize_step, view_bot
+from ladder.bots import submit_bot, submit_reference
 from ladder.ladder import Ladder, LadderFormat, create_ladder, open_ladder, set_frozen
 from ladder.permissions import Viewer
 from tests.cli_workspace import ROOT, Place

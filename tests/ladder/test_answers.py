@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from pydantic import TypeAdapter
 
 from arena.cli import cli
-from ladder.bots import BotLogs, BotPage, BuildLog
+from ladder.bot_pages import BotLogs, BotPage, BuildLog
 from ladder.checkup import Checkup
 from ladder.grading import FinalList
 from ladder.match_pages import MatchList, MatchPage, QueuePage

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from arena.referee import GameResult
-from ladder.bots import view_bot
+from ladder.bot_pages import view_bot
 from ladder.exports import export_ladder
 from ladder.ladder import open_ladder
 from ladder.permissions import STAFF_VIEWER

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import GameResult, PlayedMatch
-from ladder import bots, dashboards, home, match_pages, standings, users
+from ladder import bot_pages, dashboards, home, match_pages, standings, users
 from ladder.audit_log import list_audit_log
 from ladder.grading import list_finals
 from ladder.ladder import Ladder, open_ladder
@@ -68,19 +68,19 @@ def test_the_table_names_each_field_of_its_types_and_of_the_types_within() -> No
 def all_views(term: Term, viewer: Viewer) -> list[Any]:
     lists = (
         *(match_pages.list_matches, match_pages.view_queue, list_finals, list_audit_log, standings.view_standings),
-        *(standings.view_head_to_head, bots.list_bots, home.view_account, dashboards.view_dashboard),
+        *(standings.view_head_to_head, bot_pages.list_bots, home.view_account, dashboards.view_dashboard),
         *(dashboards.list_users_for_admin, users.list_users, users.list_credentials, users.list_teams),
     )
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
         views = [view(context) for view in lists]
         views += dashboards.list_events(context).items
-        views += [bots.view_bot(context, name) for name in ("late", "broken", "one")]
+        views += [bot_pages.view_bot(context, name) for name in ("late", "broken", "one")]
         # The account is another view.
         views += [replace(home.view_home(context, home.describe_ladder(ladder)), account=None)]
-        views += [dashboards.view_user_for_admin(context, "ada"), bots.view_build_log(context, "late")]
+        views += [dashboards.view_user_for_admin(context, "ada"), bot_pages.view_build_log(context, "late")]
         for line in match_pages.list_matches(context, limit=100).items:
             views += [match_pages.view_match(context, line.id), match_pages.view_match_replay(context, line.id)]
-            views += [bots.view_logs(context, line, "late")]
+            views += [bot_pages.view_logs(context, line, "late")]
         return views
 
 
@@ -89,9 +89,9 @@ def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None
     """Each field of each value is compared to the table; hidden ones are None everywhere."""
     viewer = VIEWERS[name]
     for view in all_views(term, viewer):
-        late = isinstance(view, bots.BuildLog | bots.BotLogs)
+        late = isinstance(view, bot_pages.BuildLog | bot_pages.BotLogs)
         about = view.version if isinstance(view, dashboards.EventSummary) else None
-        about = view.bot if isinstance(view, bots.BotPage) else about
+        about = view.bot if isinstance(view, bot_pages.BotPage) else about
         owner = "ada" if late else OWNERS.get((about or "").partition("@")[0], "")
         mine = viewer.login == owner or isinstance(view, home.AccountPage)
         other = (
@@ -114,7 +114,7 @@ def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None
 def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
     """A row of the table is a relation: the same user sees less of another's bot."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as context:
-        own, other = bots.view_bot(context, "late"), bots.view_bot(context, "broken")
+        own, other = bot_pages.view_bot(context, "late"), bot_pages.view_bot(context, "broken")
     assert own.fault_reports
     assert own.checks is not None
     assert (other.fault_reports, other.checks, other.versions[0].reason) == (None, None, None)
@@ -143,7 +143,7 @@ def test_matches_of_a_final_are_sealed_until_its_end(ladder: Ladder) -> None:
 
 def played(context: ViewContext) -> int:
     """Return how many matches of a bot the viewer sees."""
-    bot = bots.view_bot(context, "late")
+    bot = bot_pages.view_bot(context, "late")
     return bot.versions[0].all_matches.matches
 
 
@@ -163,7 +163,7 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(l
     users.set_suspended(ladder, "ada", True, "teacher", "she copied it")
     users.set_suspended(ladder, "ada", False, "teacher", "she didn't")
     viewers = (MATE, Viewer("ada"))
-    mates, owned = (look(ladder, viewer, bots.view_bot, "late") for viewer in viewers)
+    mates, owned = (look(ladder, viewer, bot_pages.view_bot, "late") for viewer in viewers)
     lists = (dashboards.list_events, users.list_users)
     output = [repr([look(ladder, viewer, view) for view in lists]) for viewer in viewers]
     seen_by_mate, decided = ({act.action for act in page.audit_log} for page in (mates, owned))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, update
 from arena.referee import read_record
 from arena.replay import make_replay_object
 from ladder import store
-from ladder.bots import view_bot
+from ladder.bot_pages import view_bot
 from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import find_record_text, list_matches, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, func, select, update
 
-from ladder.bots import BotPage, view_bot
+from ladder.bot_pages import BotPage, view_bot
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.round_queue import RoundQueue

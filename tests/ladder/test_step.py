@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from arena.checks import CheckStep, Severity
-from ladder.bots import list_check_steps, serialize_step
+from ladder.bot_pages import list_check_steps, serialize_step
 from ladder.store import METADATA, Database, get_build_log
 from tests.ladder.store.databases import ladder
 

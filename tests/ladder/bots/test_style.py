@@ -9,7 +9,7 @@ import pytest
 from arena.referee import read_record
 from arena.stats import StatsAccumulator as Records
 from arena.stats.report import make_stats_report
-from ladder.bots import BotStyle, view_bot
+from ladder.bot_pages import BotStyle, view_bot
 from ladder.ladder import Ladder, prune_expired
 from ladder.match_pages import list_matches, set_void
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer

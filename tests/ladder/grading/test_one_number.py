@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from arena.referee import CONSEQUENTIAL_FAULTS, FAULTS, PlayedMatch
 from arena.run import record_results
-from ladder.bots import view_bot
+from ladder.bot_pages import view_bot
 from ladder.grading import get_grades
 from ladder.permissions import STAFF_VIEWER
 from ladder.standings import StandingsUpdater, view_standings

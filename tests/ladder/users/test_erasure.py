@@ -12,7 +12,8 @@ from arena.coup import PRESETS
 from arena.referee import read_record, write_record
 from ladder import users
 from ladder.activation import activate_version, disable_bot
-from ladder.bots import find_similar_versions, submit_bot, view_bot
+from ladder.bot_pages import view_bot
+from ladder.bots import find_similar_versions, submit_bot
 from ladder.grading import release_grades, reproduce_release
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer

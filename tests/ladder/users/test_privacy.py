@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from ladder import users
 from ladder.activation import disable_bot
-from ladder.bots import view_bot, view_build_log, view_logs
+from ladder.bot_pages import view_bot, view_build_log, view_logs
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.exports import export_ladder

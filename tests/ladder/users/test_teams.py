@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 
 from arena.run import final_plan
 from arena.schedule import keyed_shuffle
-from ladder import activation, bots, store, users
+from ladder import activation, bot_pages, bots, store, users
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events, list_users_for_admin
 from ladder.grading import create_final, number_owners
@@ -162,10 +162,10 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     join_team(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as context:
-        output, found = bots.get_remaining_quota(ladder, context), bots.view_bot(context, "bot-bob")
+        output, found = bots.get_remaining_quota(ladder, context), bot_pages.view_bot(context, "bot-bob")
     assert (output.bots, output.can_add_bot) == ((), True)
     assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
-    assert bots.inactive_reason(found) == "no active version: ask the staff"
+    assert bot_pages.inactive_reason(found) == "no active version: ask the staff"
     assert send(ladder, "eve", "1", "bot-eve").version_ref == "bot-eve@1"
     with pytest.raises(LadderError, match="is used up: bot-eve"):
         send(ladder, "eve", "2", "other")
@@ -494,8 +494,8 @@ def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
 
     def sees() -> tuple[bool, bool, tuple[str, ...]]:
         with ladder.reading(users.authenticate_secret(ladder, secret, "token")) as context:
-            bot, own = bots.view_bot(context, "bot-ada"), view_account(context)
-            files = bots.find_version_archive(context, "bot-ada", 1)
+            bot, own = bot_pages.view_bot(context, "bot-ada"), view_account(context)
+            files = bot_pages.find_version_archive(context, "bot-ada", 1)
         return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
 
     assert sees() == (False, False, ())

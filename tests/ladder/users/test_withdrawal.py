@@ -1,7 +1,7 @@
 """Tests of suspended users, and of users who left the course."""
 
 from ladder import users
-from ladder.bots import view_bot
+from ladder.bot_pages import view_bot
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer

@@ -14,7 +14,8 @@ from sqlalchemy import select
 from arena.checks import CheckStep, Severity
 from arena.playground import make_program_fragment
 from ladder.activation import disable_bot
-from ladder.bots import serialize_step, submit_bot
+from ladder.bot_pages import serialize_step
+from ladder.bots import submit_bot
 from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import set_void
 from ladder.store import METADATA, User, finish_check, save_users

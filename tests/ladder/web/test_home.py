@@ -5,7 +5,8 @@ import re
 import pytest
 from sqlalchemy import Connection
 
-from ladder.bots import list_lost_games, submit_bot
+from ladder.bots import submit_bot
+from ladder.lost_games import list_lost_games
 from ladder.permissions import Viewer
 from ladder.store import User, find_bot, register_runner, save_users
 from ladder.users import AuthenticationError, authenticate_secret, issue_secret

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ladder.bots import find_version_archive
+from ladder.bot_pages import find_version_archive
 from ladder.ladder import open_ladder
 from ladder.permissions import Viewer
 from ladder.store import find_bot, versions_of

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import list_matches
 from ladder.permissions import ROUTES, STAFF_VIEWER
-from ladder.tables import list_tables
+from ladder.table_pages import list_tables
 from ladder.users import issue_secret, set_suspended
 from ladder.web import make_app
 from tests.ladder.classes import configure, sign_in

@@ -1,7 +1,7 @@
 """Show bots: versions, checks, ratings, play style, faults, recent matches, win rate by seat, and decisions.
 
 A version's files (as an archive), logs and build log are for its owner. Play styles are shown next to the mean of the
-active bots. Similar sources of different owners are for staff; similarity isn't proof of misconduct."""
+active bots."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from arena.review import CostlyDecision
 from ladder import store
 from ladder.activation import list_blocked_permissions
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
-from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
+from ladder.lost_games import LostGame, list_lost_games
 from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
@@ -520,50 +520,3 @@ def find_version_archive(context: ViewContext, name: str, number: int) -> bytes 
         return store.get_archive(context.connection, version.digest, version.single_file_name)
     except KeyError:  # erased with the owner's data
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarityPair:
-    """Two versions, their owners' logins, and the percentage of each one's own text that it shares with the other."""
-
-    version: str
-    owner: str
-    overlap_percent: float
-    other_version: str
-    other_owner: str
-    other_overlap_percent: float
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarityReport:
-    """The result of a comparison of versions.
-
-    versions: the number of compared versions. pairs: the most similar first; None before a comparison.
-    skipped: sentences about files that weren't compared.
-    """
-
-    versions: int
-    pairs: tuple[SimilarityPair, ...] | None
-    skipped: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RemainingQuota:
-    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
-
-    remaining: submissions left today. suggested_name: a name for a first bot.
-    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
-    max_upload_mb: the maximum size of one submission. disabled_bots: (name, reason) of bots that don't play until staff
-    activates a version. owners: (login, name) of the users for whom staff may submit.
-    """
-
-    bots: tuple[str, ...]
-    suggested_name: str | None
-    can_add_bot: bool
-    remaining: int
-    limit: int
-    resets_at: float
-    max_upload_mb: int
-    deadlines: tuple[DeadlineSummary, ...]
-    disabled_bots: tuple[tuple[str, str], ...]
-    owners: tuple[tuple[str, str], ...] | None

@@ -15,6 +15,7 @@ from arena.bots import BotCache
 from arena.sandbox import InProcessSandbox
 from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
+from ladder.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
 from ladder.store import (
     PERSON,
     PROGRAM,
@@ -25,9 +26,8 @@ from ladder.store import (
     claim_session,
     find_session,
 )
+from ladder.table_server import RETRY_S, HostedSession, TableServer
 from ladder.tables import OpenTableRequest, close_session, find_table_server, open_session
-from ladder.tables.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
-from ladder.tables.server import RETRY_S, HostedSession, TableServer
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for

@@ -18,7 +18,7 @@ from arena.coup import ABOUT, PRESETS, Ruleset, seat_counts
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store
-from ladder.bots import list_bots
+from ladder.bot_pages import list_bots
 from ladder.chat import limit_chat_mode
 from ladder.ladder import STAFF_USER, Ladder, get_accepted_version, get_acting_user, get_version, transaction
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer

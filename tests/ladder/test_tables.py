@@ -12,15 +12,15 @@ from sqlalchemy import text
 from arena.bots import BotCache
 from arena.sandbox import InProcessSandbox
 from arena.tables import SlotChange
-from ladder import store, tables
+from ladder import store, table_pages, tables
 from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
 from ladder.checkup import check_ladder
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.prepared_bots import PreparedBots, TableSandboxes
 from ladder.settings import LadderError
-from ladder.tables.prepared_bots import PreparedBots, TableSandboxes
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
 from tests.ladder.classes import configure, look
@@ -115,7 +115,7 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     write(store.set_session_playing, False, 2.0)
     assert write(store.claim_session, "first") is None
     with ladder.reading(STAFF_VIEWER) as context:
-        page = tables.view_table(context, id)
+        page = table_pages.view_table(context, id)
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
         output = [line for line in list_events(context, 0, 1000).items if line.type == "table_changed"]
     assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
@@ -129,7 +129,7 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
         version_refs = []
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
             with ladder.reading(viewer) as context:
-                page = tables.view_table(context, id)
+                page = table_pages.view_table(context, id)
                 version_refs.append(page.table.slots[0].bot)
         return version_refs
 
@@ -146,7 +146,7 @@ def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None
     prune_expired(ladder)
     assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
     with ladder.reading(STAFF_VIEWER) as context:
-        replay = tables.view_table_replay(context, id, 0)
+        replay = table_pages.view_table_replay(context, id, 0)
         assert replay.unavailable_reason == "not kept"
         assert [match.has_record for match in store.list_session_matches(context.connection, id)] == [False, True]
 
@@ -372,7 +372,7 @@ def test_quick_play_tries_the_next_table_if_a_guest_is_faster(ladder: Ladder, mo
     (lost, _), (free, _) = (opened(ladder, user_seats=1, is_public=True) for _ in range(2))
     both = [get(ladder, lost), get(ladder, free)]
     assert tables.quick_play(ladder, None, "Gus")[0] == lost
-    monkeypatch.setattr("ladder.tables.sessions._list_joinable_tables", lambda *_: both)  # as found before
+    monkeypatch.setattr("ladder.tables._list_joinable_tables", lambda *_: both)  # as found before
     assert tables.quick_play(ladder, None, "Zoe")[0] == free
 
 
@@ -394,7 +394,7 @@ def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladde
 
 def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
     def online() -> tuple[str, ...]:
-        return look(ladder, PUBLIC_VIEWER, tables.list_tables).online
+        return look(ladder, PUBLIC_VIEWER, table_pages.list_tables).online
 
     assert online() == ()
     tables.record_presence(ladder, ["bob", "3/1"])

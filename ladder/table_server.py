@@ -35,9 +35,9 @@ from arena.schedule import keyed_shuffle, seat_orders
 from ladder import store
 from ladder.chat import write_chat_line
 from ladder.ladder import Ladder
+from ladder.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
 from ladder.settings import ChatMode, LadderError
-from ladder.tables.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
-from ladder.tables.sessions import FROZEN_REASON, get_rules, list_table_bots, unplayable_reason
+from ladder.tables import FROZEN_REASON, get_rules, list_table_bots, unplayable_reason
 
 WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | None], None]
 

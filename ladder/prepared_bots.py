@@ -14,7 +14,7 @@ from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
 from arena.sandbox import Program, Sandbox, SandboxError, make_sandbox, programs_of, remove_tree
 from ladder import store
 from ladder.ladder import Ladder, get_accepted_version
-from ladder.tables.sessions import change_slots, draw_bots, list_table_bots, unplayable_reason
+from ladder.tables import change_slots, draw_bots, list_table_bots, unplayable_reason
 from ladder.tasks import make_portable_bot
 
 

@@ -12,7 +12,8 @@ from arena.local import play, sample
 from arena.referee import PlayedMatch, Record, game_results, write_record
 from arena.workers import WorkerDiedError
 from ladder import store
-from ladder.bots import submit_bot, view_bot
+from ladder.bot_pages import view_bot
+from ladder.bots import submit_bot
 from ladder.ladder import Ladder, open_ladder, set_frozen
 from ladder.permissions import Viewer
 from ladder.tasks import TaskSource
