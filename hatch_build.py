@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent
 MODULES = [
     *(
         f"arena/coup/{name}.py"
-        for name in ("deal", "engine", "knowledge", "legal_moves", "rng", "visibility", "worlds")
+        for name in ("deal", "engine", "keyed_rng", "knowledge", "legal_moves", "visibility", "worlds")
     ),
     "arena/env/encoder.py",
     *(

@@ -35,6 +35,7 @@ from arena.coup.events import (
     StatementMade,
     Unproven,
 )
+from arena.coup.keyed_rng import KeyedRng, derive_key, draw_number, permute
 from arena.coup.knowledge import NOTHING_KNOWN, CertainCards, CertainHand, Knowledge, concerning
 from arena.coup.legal_moves import list_legal_moves, pick_default_move
 from arena.coup.moves import (
@@ -69,7 +70,6 @@ from arena.coup.moves import (
     parse_move,
 )
 from arena.coup.odds import Odds, chance_held, chance_of_role, odds
-from arena.coup.rng import KeyedRng, derive_key, draw_number, permute
 from arena.coup.rules import ABOUT, COUP, PRESETS, Action, ActionRule, Allegiance, Blockers, Role, Ruleset, Talk
 from arena.coup.rules_text import SECTIONS, SET_UP, make_rules_object, rules_sections
 from arena.coup.ruleset_fields import (

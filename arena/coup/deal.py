@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from arena.coup.keyed_rng import KeyedRng
 from arena.coup.legal_moves import hand_of
-from arena.coup.rng import KeyedRng
 from arena.coup.rules import Allegiance, AllegianceStart, FirstPlayer, Role, Ruleset
 from arena.coup.state import Board, ChoosingSide, Drafting, Phase, State, Turn
 

@@ -41,6 +41,7 @@ from arena.coup.events import (
     Sided,
     Unproven,
 )
+from arena.coup.keyed_rng import KeyedRng
 from arena.coup.legal_moves import enemies, hand_of, row_of, seats_clockwise
 from arena.coup.moves import (
     PASS,
@@ -61,7 +62,6 @@ from arena.coup.moves import (
     ShowHand,
     Side,
 )
-from arena.coup.rng import KeyedRng
 from arena.coup.rules import (
     ActionRule,
     Allegiance,

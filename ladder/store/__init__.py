@@ -65,7 +65,6 @@ from ladder.store.finals import (
     reveal_final,
     save_extra_rounds,
 )
-from ladder.store.leases import MAX_ATTEMPTS, MAX_LOST_RUNNERS, AttemptCost
 from ladder.store.maintenance import (
     RunnerLoad,
     abandoned_since,
@@ -145,6 +144,7 @@ from ladder.store.results import (
     usage_after,
     voided_matches,
 )
+from ladder.store.retries import MAX_ATTEMPTS, MAX_LOST_RUNNERS, AttemptCost
 from ladder.store.reviews import claim_review, list_reviewed_decisions, save_review
 from ladder.store.revisions import (
     NEWEST_REVISION,

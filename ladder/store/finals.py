@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from ladder.store.leases import WAITING
 from ladder.store.queue import ABANDONED
+from ladder.store.retries import WAITING
 from ladder.store.schema_tables import failed_attempts, finals, grade_releases, match_players, matches
 
 

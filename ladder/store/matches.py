@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, true
 
-from ladder.store.leases import WAITING
 from ladder.store.queue import ENDED, LEASED, PLAYED, QUALIFYING
+from ladder.store.retries import WAITING
 from ladder.store.schema_tables import bots, faults, finals, games, match_players, matches, users, versions
 
 _MAX_QUERY_IDS = 500  # databases limit the number of values in a query

@@ -10,7 +10,7 @@ from itertools import groupby
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, update
 
 from ladder.store.events import MATCH_ENDED, record_event
-from ladder.store.leases import WAITING, AttemptCost, release_lease, retry_is_due
+from ladder.store.retries import WAITING, AttemptCost, release_lease, retry_is_due
 from ladder.store.schema_tables import bots, failed_attempts, match_players, matches, users, versions
 from ladder.store.users import IS_ACTIVE_USER, PARTY
 

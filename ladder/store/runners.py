@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Select, insert, select, update
 
-from ladder.store.leases import AttemptCost
 from ladder.store.queue import record_failed_attempt
+from ladder.store.retries import AttemptCost
 from ladder.store.revisions import require_revision
 from ladder.store.schema_tables import matches, runners, versions
 from ladder.store.versions import release_check

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, ScalarSelect, Select, and_, case, delete, func, insert, or_, select, tuple_, update
 
 from ladder.store import events
-from ladder.store.leases import WAITING, AttemptCost, release_lease, retry_is_due
+from ladder.store.retries import WAITING, AttemptCost, release_lease, retry_is_due
 from ladder.store.schema_tables import archives, audit_log, bots, check_steps, users, versions
 from ladder.store.users import IS_ACTIVE_USER, PARTY
 

@@ -328,7 +328,7 @@ def test_a_killed_submission_is_stored_completely_or_not_at_all(place: Place) ->
 
 def test_doctor_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain process can kill its worker: its matches are abandoned, and those of the others are played."""
-    monkeypatch.setattr("ladder.store.leases._WAIT_S", 0.0)
+    monkeypatch.setattr("ladder.store.retries._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.tasks._PAUSE_S", 0.0)
     folder, sign = ladder_in(place), place.folder / "sign"
     killer = IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", "os.kill(os.getppid(), 9)")

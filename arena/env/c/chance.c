@@ -1,4 +1,4 @@
-/* Draws as arena.coup.rng: HMAC-SHA256(key, "purpose|deal|event"), and Fisher-Yates by the digest as one number. */
+/* Draws as arena.coup.keyed_rng: HMAC-SHA256(key, "purpose|deal|event"), and Fisher-Yates by the digest as one number. */
 #include "game.h"
 
 static const uint32_t K[64] = {

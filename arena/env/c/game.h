@@ -1,6 +1,6 @@
 /* Many games of Coup at once, for arena.env.batch: what the files of this folder share.
 
-chance.c draws as arena.coup.rng does, knowledge.c derives what arena.coup.knowledge derives, game.c has the rules, the
+chance.c draws as arena.coup.keyed_rng does, knowledge.c derives what arena.coup.knowledge derives, game.c has the rules, the
 masks and the observations, players.c has opponents, module.c is the Python module. The engine in Python defines the
 rules; tests/env/test_batches.py compares every number.
 

@@ -1,4 +1,4 @@
-"""Release leases of matches and checks, which have the same retry policy. `runners` finds holders that have died.
+"""Queue a match or check again whose attempt failed, or find that it must be abandoned. `runners` finds dead runners.
 
 A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next attempt waits. The loss of a runner, a machine
 or a cluster doesn't, up to MAX_LOST_RUNNERS times. After that the match or check is abandoned."""

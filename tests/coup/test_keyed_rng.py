@@ -1,7 +1,7 @@
 """Chance: streams are independent, and draws are uniform.
 
-Chance comes from labelled streams: arena/coup/rng.py. The samples come from fixed keys, so a test that passes once
-always passes. The critical values are those that chance exceeds once in 10,000.
+Chance comes from labelled streams: arena/coup/keyed_rng.py. The samples come from fixed keys, so a test that passes
+once always passes. The critical values are those that chance exceeds once in 10,000.
 """
 
 from collections import Counter
