@@ -3,6 +3,16 @@
 import { plain } from "./dom.js";
 import { h } from "./preact.min.js";
 
+// Colours of tokens.css. Roles that are never in one game may share one.
+const COLOURS = {
+  ambassador: "green",
+  assassin: "slate",
+  captain: "blue",
+  contessa: "red",
+  duke: "purple",
+  inquisitor: "brown",
+};
+
 // Signs on a field of 24 by 24.
 const SIGNS = {
   ambassador: "M3 6h18v12H3zM3.5 6.5 12 13l8.500-6.500",
@@ -108,7 +118,7 @@ export function title(role) {
 
 /** The style by which a card, emblem, badge or bar has the role's colour. */
 export function roleColour(role) {
-  return { "--role": `var(--${role})` };
+  return { "--role": `var(--${COLOURS[role]})` };
 }
 
 /** Two letters, since one letter is ambiguous. */
