@@ -5,7 +5,7 @@ from dataclasses import replace
 from arena.checks import fault_signs as signs
 from arena.checks.fault_context import FaultContext, Sign
 from arena.checks.fault_examples import BINARY, NO_HELLO, REQUEST, TRACE, end_with
-from arena.checks.fault_signs import stderr_has
+from arena.checks.fault_signs import stderr_sign
 from arena.referee import Facts
 
 LOOP = "read a line, answer it, and read the next: {loop}"
@@ -86,7 +86,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
+        stderr_sign("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "the bot installs packages when it starts",
         "install them beforehand into the bot's folder, and start the bot without that step{install}",
         end_with("/usr/bin/python3: No module named pip"),
@@ -106,7 +106,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with(TRACE, "  key = os.environ['KEY']", "KeyError: 'KEY'"),
     ),
     (
-        stderr_has("coroutine '*' was never awaited"),
+        stderr_sign("coroutine '*' was never awaited"),
         "the coroutine {name} was never awaited",
         "call it with await, and the outermost one with asyncio.run(main()); the kit's methods have no async",
         end_with("RuntimeWarning: coroutine 'Mine.turn' was never awaited"),
@@ -121,26 +121,26 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        stderr_has("returned *, which is neither | returned *, which isn't in game | the method returned *; game"),
+        stderr_sign("returned *, which is neither | returned *, which isn't in game | the method returned *; game"),
         "a method of the bot returned no legal move: {error}",
         "return one of game.legal as it is, or its index there: no index of a card, and no move that you changed or "
         "kept from an earlier request",
         end_with(TRACE, "ValueError: lose() returned 1, which is neither in game.legal nor an index of it"),
     ),
     (
-        stderr_has("(wrong name: *)"),
+        stderr_sign("(wrong name: *)"),
         "the class belongs to a Java package: {name}",
         'build it with javac -d . MyBot.java, and run it by its whole name: run = "java com.me.MyBot"',
         end_with("Caused by: java.lang.NoClassDefFoundError: MyBot (wrong name: com/me/MyBot)"),
     ),
     (
-        stderr_has("Bad magic number | UnsupportedClassVersion | `GLIBC | ELF header | Exec format"),
+        stderr_sign("Bad magic number | UnsupportedClassVersion | `GLIBC | ELF header | Exec format"),
         "the program was built for another version or system: {name}",
         "put the source and a build command into the folder, or build for this version: javac --release 17",
         end_with("java.lang.UnsupportedClassVersionError: MyBot has been compiled by a more recent version"),
     ),
     (
-        stderr_has("go.mod file not found | go: RLock "),
+        stderr_sign("go.mod file not found | go: RLock "),
         "the build uses Go modules",
         'build without modules, because a box can\'t lock files: build = "env GO111MODULE=off {command}"',
         end_with("go: go.mod file not found in current directory", argv="go build -o bot ."),
@@ -158,25 +158,25 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("b.sh: 5: Syntax error", argv="/bin/sh b.sh", source=b"#!/bin/sh\r\nx\r\n"),
     ),
     (
-        stderr_has("Non-UTF-8 code | null bytes"),
+        stderr_sign("Non-UTF-8 code | null bytes"),
         "the program is in another encoding than UTF-8: {error}",
         "save the file as UTF-8",
         end_with("SyntaxError: Non-UTF-8 code starting with '\\xe4' in file /bot/bot.py on line 3"),
     ),
     (
-        stderr_has("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
+        stderr_sign("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
         "the bot's folder has no kit",
         "add kit = \"python\" (or the bot's language) to bot.toml to use the arena's kit, or copy the kit there",
         end_with("ModuleNotFoundError: No module named 'coup_kit'"),
     ),
     (
-        stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
+        stderr_sign("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
         "bots can't import the arena's own modules",
         "use the kit in a bot: from coup_kit import Bot, run; arena.local is for your own programs",
         end_with("ModuleNotFoundError: No module named 'arena'"),
     ),
     (
-        stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda fault: fault.is_boxed and fault.has_ended),
+        stderr_sign("named 'torch | named 'tensorflow | named 'jax", lambda fault: fault.is_boxed and fault.has_ended),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
         "train on your machine, put the weights into the bot's folder, and use numpy; see docs/reference/sandbox.md",
         end_with("ModuleNotFoundError: No module named 'torch'"),
@@ -231,13 +231,13 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(end_with("ModuleNotFoundError: No module named 'plan'", files="bot.py|plan.py"), is_single_file=True),
     ),
     (
-        stderr_has("shared libraries: *:"),
+        stderr_sign("shared libraries: *:"),
         "the shared library {name} isn't {where}, or not where the program looks for it",
         "link it statically; or put it into the bot's folder, and link with -Wl,-rpath,'$ORIGIN', which searches there",
         end_with("./b: error while loading shared libraries: libeval.so: cannot open shared object file"),
     ),
     (
-        stderr_has(
+        stderr_sign(
             "module named '*' | find module '*' | ClassNotFoundException: * | t locate * in @INC | load such file -- *"
         ),
         "the module {name} isn't {where}",
@@ -245,32 +245,32 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("ModuleNotFoundError: No module named 'numpie'"),
     ),
     (
-        stderr_has("disk I/O error | database is locked | locking protocol"),
+        stderr_sign("disk I/O error | database is locked | locking protocol"),
         "SQLite can't lock its file, because a box has no file locks: {name}",
         'keep the database in /tmp: sqlite3.connect("file:/tmp/my.db?vfs=unix-dotfile", uri=True)',
         end_with(TRACE, "sqlite3.OperationalError: disk I/O error"),
     ),
     (
-        stderr_has("o space left on device", signs.is_silent),
+        stderr_sign("o space left on device", signs.is_silent),
         "the bot's folder for temporary files is full",
         "write less below TMPDIR, and delete old files; hello.limits.tmp_mb is the folder's size",
         end_with("OSError: [Errno 28] No space left on device"),
     ),
     (
-        stderr_has('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
+        stderr_sign('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
         "the script is written for bash, but runs in sh: {name}",
         'make #!/bin/bash the first line of the file, or write run = ["bash", "bot.sh"] in bot.toml',
         end_with("b.sh: 2: [[: not found"),
     ),
     (
-        stderr_has("cannot find -l*: | cannot find -l"),
+        stderr_sign("cannot find -l*: | cannot find -l"),
         "the library {name} isn't {where}",
         "link only libraries that the machine of the build has, or put the library's source into the bot's folder",
         end_with("/usr/bin/ld: cannot find -lm2: No such file or directory", argv="cc -o bot bot.c -lm2"),
     ),
     (signs.missing_program, "the program {name} isn't {where}", "{program}", end_with("sh: 1: cargo: not found")),
     (
-        stderr_has("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
+        stderr_sign("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
         "the bot has no permission to write {name}",
         "write below the folder in the environment variable TMPDIR; the bot's own folder is read-only",
         end_with("OSError: [Errno 30] Read-only file system: 'log.txt'"),
@@ -288,7 +288,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
     ),
     (
-        stderr_has(
+        stderr_sign(
             "etwork is unre | ame resol | service not kn | NETUNREACH | EAI_AGAIN | ot resolve | family not | dial tcp",
             signs.is_silent,
         ),
@@ -297,19 +297,19 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("OSError: [Errno 101] Network is unreachable"),
     ),
     (
-        stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
+        stderr_sign("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
         "the bot parsed an empty text as JSON",
         "readline() returns an empty text when the input ends: end the loop then, or use {loop}",
         end_with("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
     ),
     (
-        stderr_has("JSONDecodeError: Extra data | JSONDecodeError: Unterminated | JSONDecodeError: Expecting"),
+        stderr_sign("JSONDecodeError: Extra data | JSONDecodeError: Unterminated | JSONDecodeError: Expecting"),
         "the bot parsed a part of a line, or two lines at once: {name}",
         "parse whole lines: a read of bytes ends anywhere; " + LOOP,
         end_with("json.decoder.JSONDecodeError: Extra data: line 2 column 1 (char 1100)"),
     ),
     (
-        stderr_has("EOFError: EOF when reading a line"),
+        stderr_sign("EOFError: EOF when reading a line"),
         "input() failed, because the input had ended",
         "end the loop at match_over, or use for line in sys.stdin",
         end_with(TRACE, "EOFError: EOF when reading a line"),

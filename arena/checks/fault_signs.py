@@ -24,16 +24,17 @@ BUSY, IDLE = 0.6, 0.1
 # ---------------------------------------------------------------- signs on standard error, and in the exit
 
 
-def stderr_has(patterns: str, condition: Callable[[FaultContext], object] = lambda fault: fault.has_ended) -> Sign:
-    """Return a sign that is the last line of standard error with one of the patterns, or the text at its `*`.
+def stderr_sign(patterns: str, condition: Callable[[FaultContext], object] = lambda fault: fault.has_ended) -> Sign:
+    """Return a sign that is the last line of standard error with one of the patterns, separated by " | ".
 
-    patterns: separated by " | ". The sign is "" without such a line, and for a fault without the `condition`.
+    A pattern may have one `*`: the sign is then the text that stands for it. It is "" if no line matches, and for a
+    fault without the `condition`.
     """
-    halves = [pattern.partition("*") for pattern in patterns.split(" | ")]
+    parts_by_pattern = [pattern.partition("*") for pattern in patterns.split(" | ")]
 
     def sign(fault: FaultContext) -> object:
         lines = reversed(fault.stderr_lines) if condition(fault) else ()
-        matches = (_match_line(line, *half) for line in lines for half in halves)
+        matches = (_match_line(line, *parts) for line in lines for parts in parts_by_pattern)
         return next(filter(None, matches), "")
 
     return sign
@@ -61,13 +62,13 @@ def program_help(fault: FaultContext) -> str:
 
 
 def shadowed_module(fault: FaultContext) -> object:
-    name = stderr_has("module '*' has no attribute | partially initialized module '*' | ' from '*'")(fault)
+    name = stderr_sign("module '*' has no attribute | partially initialized module '*' | ' from '*'")(fault)
     return f"{name}.py" in fault.files and name
 
 
 def own_program(fault: FaultContext) -> object:
     """Return the program that the command names and the process didn't find, as the command names it."""
-    name = os.path.basename(str(stderr_has("open file '*' | find module '*' | main class *")(fault)))
+    name = os.path.basename(str(stderr_sign("open file '*' | find module '*' | main class *")(fault)))
     return next((word for word in fault.argv[1:] if name and os.path.basename(word) == name), "")
 
 
@@ -86,7 +87,7 @@ def outside_path(fault: FaultContext) -> object:
 
 def program_elsewhere(fault: FaultContext) -> object:
     """Return the path, or the name in other capitals, at which the bot's folder has the program that wasn't found."""
-    name = str(own_program(fault) or stderr_has("ClassNotFoundException: *")(fault))
+    name = str(own_program(fault) or stderr_sign("ClassNotFoundException: *")(fault))
     base = name.lower().rpartition("/")[2]
     paths = (path for path in sorted(fault.files) if path != name and not path.startswith("../"))
     return name and next((path for path in paths if path.lower().rpartition("/")[2] in (base, f"{base}.class")), "")
@@ -115,8 +116,8 @@ def parent_module(fault: FaultContext) -> object:
     return name and {f"../{name}", f"../{name}.py", f"../{name}.js"} & fault.files and name
 
 
-_missing_module = stderr_has("module named '*' | find module '*'")
-missing_file = stderr_has(
+_missing_module = stderr_sign("module named '*' | find module '*'")
+missing_file = stderr_sign(
     "such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"
 )
 
@@ -125,15 +126,15 @@ def spawned_again(fault: FaultContext) -> object:
     """Return the error of a process of multiprocessing that ran the whole program, which has no guard."""
     is_spawned = any("spawn_main" in line for line in fault.stderr_lines) and b"__main__" not in fault.source
     return fault.has_ended and (
-        stderr_has("bootstrapping phase | freeze_support()")(fault) or (is_spawned and last_error(fault))
+        stderr_sign("bootstrapping phase | freeze_support()")(fault) or (is_spawned and last_error(fault))
     )
 
 
 def own_module(fault: FaultContext) -> object:
     """Return the name of an own module that Python didn't find, or the error of a relative import."""
-    name = str(stderr_has("module named '*'")(fault)).partition(".")[0]
+    name = str(stderr_sign("module named '*'")(fault)).partition(".")[0]
     is_near = not fault.is_single_file and {name, f"{name}.py"} & fault.files  # a file's neighbours aren't in its box
-    return name if is_near else stderr_has("attempted relative import")(fault)
+    return name if is_near else stderr_sign("attempted relative import")(fault)
 
 
 def _is_script(fault: FaultContext) -> object:
@@ -156,7 +157,7 @@ def missing_program(fault: FaultContext) -> object:
     python = "FileNotFoundError: [Errno 2] No such file or directory: '*'"
     patterns = "*: not found | *: command not found | env: *: No such file | make: *: No such file | spawn * ENOENT"
     by_python = any("subprocess.py" in line for line in fault.stderr_lines)
-    return (by_python and stderr_has(python)(fault)) or stderr_has(patterns)(fault)
+    return (by_python and stderr_sign(python)(fault)) or stderr_sign(patterns)(fault)
 
 
 _ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ", "fatal error: ")
@@ -488,7 +489,7 @@ def neighbour(fault: FaultContext) -> object:
 
 def word_for_move(fault: FaultContext) -> str:
     """Return the call of the kit that finds the move for the word that a method has returned; "" without a word."""
-    word = stderr_has(") returned '*', which is neither | ) returned \"*\", which is neither")(fault)
+    word = stderr_sign(") returned '*', which is neither | ) returned \"*\", which is neither")(fault)
     if not word:
         return ""
     moves = fault.request.get("legal", ())

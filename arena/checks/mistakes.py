@@ -14,7 +14,7 @@ from arena.checks import reply_signs
 from arena.checks.exit_mistakes import EXIT_ROWS, LOOP
 from arena.checks.fault_context import MAX_LINE, FaultContext, Sign, quotation
 from arena.checks.fault_examples import BINARY, NO_HELLO, REQUEST, TRACE, end_with, reply_of, silence
-from arena.checks.fault_signs import language_of, stderr_has
+from arena.checks.fault_signs import language_of, stderr_sign
 from arena.checks.request_features import describe_sizes, explain_legal, list_legal
 from arena.referee import FAULTS, Facts
 from protocol import escape_bytes
@@ -290,7 +290,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     # ---- no reply
     (
-        stderr_has(
+        stderr_sign(
             "start new thread | native thread | pthread_create | Resource temporarily unavailable", signs.is_silent
         ),
         "the bot couldn't start a thread or a process: {name}",

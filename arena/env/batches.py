@@ -83,23 +83,23 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         if games < 1:
             raise ValueError(f"a batch needs at least one game, not {games}")
         prototype = EnvironmentGames(rules, seats)
-        self.num_envs, self.seats, self.facts = games, seats, facts
+        self.num_envs = games
+        self.seats = seats
+        self.facts = facts
         self.opponents = tuple(opponents) if isinstance(opponents, list | tuple) else (opponents,)
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
-        self.action_words, self.fields = prototype.actions.words, observation_fields(seats)
+        self.action_words = prototype.actions.words
+        self.fields = observation_fields(seats)
         self.roles = tuple(role.value for role in prototype.rules.roles)
         self.single_observation_space = Box(0, 32_767, (size(seats),), np.int16)
         self.single_action_space = Discrete(len(self.action_words))
         self.observation_space = batch_space(self.single_observation_space, games)
         self.action_space = batch_space(self.single_action_space, games)
-        self._rules, self._rows, self._all_rows = prototype.rules, np.arange(games), np.ones(games, np.bool_)
+        self.in_c = self._choose_engine(prototype.rules, in_c)
+        self._rules = prototype.rules
+        self._all_rows = np.ones(games, np.bool_)
+        self._rows = np.arange(games)
         self._current: _Arrays | None = None
-        reason = native_games.problem(prototype.rules, seats, self.opponents)
-        if reason and in_c:
-            raise ValueError(f"these games can't be played in C: {reason}")
-        if reason and in_c is None:
-            warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {reason}", stacklevel=2)
-        self.in_c = not reason and in_c is not False
         self._engine: Any = (
             native_games.make_games(self._make_tables())
             if self.in_c
@@ -107,6 +107,21 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         )
         for row in range(games):
             self._engine.seed(row, os.urandom(32))
+
+    def _choose_engine(self, rules: Ruleset, in_c: bool | None) -> bool:
+        """Return whether the games are played in C, which `in_c` demands or refuses. None warns if they can't be.
+
+        Raises ValueError if C is demanded and can't play these games.
+        """
+        if in_c is False:
+            return False
+        problem = native_games.problem(rules, self.seats, self.opponents)
+        if problem and in_c:
+            raise ValueError(f"these games can't be played in C: {problem}")
+        if problem:
+            message = f"arena.env.batch plays in Python, which is slower than in C: {problem}"
+            warnings.warn(message, stacklevel=3)
+        return not problem
 
     def _make_tables(self) -> dict[str, Any]:
         """Return the arguments of the games in C."""

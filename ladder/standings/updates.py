@@ -87,7 +87,7 @@ class StandingsUpdater:
         self._style: computation.FieldStyle | None = None
         self.standings: computation.Standings | None = None
         self.fit: Fit | None = None
-        self._incomplete = False  # whether the last read of results was interrupted
+        self._is_read_partial = False  # an error interrupted the last read of results
         self._seats = RatedResultColumns()
 
     @property
@@ -101,7 +101,7 @@ class StandingsUpdater:
         Raises DatabaseError if the database can't be reached.
         """
         now = self._ladder.clock()
-        contestants = self._ladder.database.read_with_retry(self._read_new_results)
+        contestants = self._ladder.database.read_with_retry(self._read_seats_and_versions)
         state = (self._seats.end_number, self._voids, tuple((version.id, version.is_active) for version in contestants))
         if state != self._state or self.standings is None:
             self.standings = self._compute(contestants, now)
@@ -109,17 +109,20 @@ class StandingsUpdater:
             self._save(self.standings, now)
         return self.standings.games
 
-    def _read_new_results(self, connection: Connection) -> list[store.Version]:
-        """Read the results since the last call, or all if matches were voided since; return the accepted versions."""
+    def _read_seats_and_versions(self, connection: Connection) -> list[store.Version]:
+        """Add the results since the last call to `_seats`; return the accepted versions.
+
+        All results are read again if matches were voided since, or if the last call raised an error.
+        """
         voids = store.last_audit_id(connection, ("void", "unvoid"))
-        if voids != self._voids or self._incomplete:
+        if voids != self._voids or self._is_read_partial:
             self._seats = RatedResultColumns()
             self._voids = voids
-        self._incomplete = True
+        self._is_read_partial = True
         for seats in store.rated_seats(connection, self._seats.end_number):
             self._seats.add(seats)
         contestants = store.accepted_versions(connection)
-        self._incomplete = False
+        self._is_read_partial = False
         return contestants
 
     def _save(self, standings: computation.Standings, now: float) -> None:
