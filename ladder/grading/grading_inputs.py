@@ -134,11 +134,7 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 class _GradingScope:
     """The versions that count for a final, for a deadline or now, and what applies to each user.
 
-    text: as in `Grades.scope`. deadline: the graded one, or that of the final; None without one, or if it was changed.
-    due: None without a deadline. chosen: the versions that count. waiting: versions whose checks haven't ended. teams:
-    the ids of a user's team, by user id, without users in no team. late_days_left: by user id, before the deadline.
-    owners: the users that get a grade. submitter_ids: of those that may submit. versions_by_owner: by user id, without
-    those of suspended users and reference bots.
+    Dictionaries have user ids as keys.
     """
 
     def __init__(
@@ -150,33 +146,29 @@ class _GradingScope:
         deadline: Deadline | None,
     ) -> None:
         self.connection, self.settings, self.now, self.final = connection, settings, now, final
+        self.deadline = deadline  # the graded one, or that of the final; None without one, or if it was changed
+        self.waiting: list[store.Version] = []  # versions whose checks haven't ended
         if final is None:
-            self.deadline = deadline
-            self.text = "now" if deadline is None else f"deadline {deadline.name}"
-            self.chosen = deadlines.deadline_versions(connection, settings, deadline)
+            self.text = "now" if deadline is None else f"deadline {deadline.name}"  # as in `Grades.scope`
+            self.chosen = deadlines.deadline_versions(connection, settings, deadline)  # the versions that count
             self.waiting = deadlines.pending_versions(connection, settings, deadline, now)
         else:
-            at_same_time = (other for other in settings.deadlines if other.at.timestamp() == final.deadline_at)
-            self.deadline = next(at_same_time, None)
             self.text = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
-            self.waiting = []
-        self.due = self._find_personal_deadlines()
-        self.teams = store.teammates_at(connection, self._choose_team_time())
+            at_same_time = (other for other in settings.deadlines if other.at.timestamp() == final.deadline_at)
+            self.deadline = next(at_same_time, None)
+        self.due = self._find_personal_deadlines()  # None without a deadline
+        self.teams = store.teammates_at(connection, self._choose_team_time())  # ids of a team; no key: in no team
         deadline_name = "" if self.deadline is None else self.deadline.name
-        self.late_days_left = deadlines.remaining_late_days(connection, settings, deadline_name)
+        self.late_days_left = deadlines.remaining_late_days(connection, settings, deadline_name)  # before the deadline
         users = store.all_users(connection)
-        self.owners = [user for user in users if not (user.staff or user.withdrawn or user.waiting)]
+        self.owners = [user for user in users if not (user.staff or user.withdrawn or user.waiting)]  # get a grade
         self.submitter_ids = {user.id for user in self.owners if not user.suspended}
-        self.versions_by_owner = self._group_versions({user.id for user in self.owners if user.suspended})
-
-    def _group_versions(self, suspended_ids: set[int]) -> defaultdict[int, list[store.Version]]:
-        """Return the versions that count by user id, without those of suspended users and reference bots."""
-        versions_by_owner = defaultdict[int, list[store.Version]](list)
+        suspended_ids = {user.id for user in users if user.suspended}
+        self.versions_by_owner = defaultdict[int, list[store.Version]](list)  # without suspended users, reference bots
         for version in self.chosen:
             if not version.is_reference and version.owner_id not in suspended_ids:
-                versions_by_owner[version.owner_id].append(version)
-        return versions_by_owner
+                self.versions_by_owner[version.owner_id].append(version)
 
     @property
     def deadline_at(self) -> float | None:

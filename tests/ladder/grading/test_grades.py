@@ -18,7 +18,7 @@ from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError, read_settings
 from ladder.standings import rebuild_standings
 from ladder.standings.computation import Standings
-from ladder.users import join_teams, set_suspended
+from ladder.users import join_teams, set_suspended, set_withdrawn
 from tests.cli_workspace import BOT
 from tests.ladder.classes import Clock, add_settings, configure, copy_ladder, deadline, hand_in, make_ladder
 from tests.ladder.term import Term
@@ -229,6 +229,11 @@ def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: 
     set_suspended(ladder, "ada", False, "t", "none")
     set_suspended(ladder, "cleo", True, "t", "a doubt")
     assert versions() == ["a@1", None]
+    set_suspended(ladder, "cleo", False, "t", "none")
+    set_suspended(ladder, "ada", True, "t", "copied")
+    set_withdrawn(ladder, "ada", True, "t", "left")
+    grades = grading.get_grades(ladder, "t", final="last").grades
+    assert {each.user.login: each.version for each in grades}["cleo"] is None
 
 
 def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
