@@ -15,7 +15,7 @@ one to evaluate moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from time import process_time
 
@@ -176,29 +176,42 @@ class Table:
         blocker: int | None = None,
         block_role: int = DUKE,
     ) -> None:
-        """Play an action from a stage on. `answer`: whether we challenge there, or the role to block with."""
-        coins, hands = self.coins, self.hands
+        """Play an action from a stage on: at DECLARE all by habit, at others with our answer in place of our habit.
+
+        `me`: our seat, from CHALLENGE on. `answer`: whether we challenge, or at BLOCK the role to block with, or None.
+        `blocker`, `block_role`: the announced block, at CHALLENGE_BLOCK.
+        """
         if stage == DECLARE:
-            coins[actor] -= self.costs[action]
+            self.coins[actor] -= self.costs[action]
         role = CLAIM[action]
         if role is not None and stage <= CHALLENGE:
             doubter = me if answer and stage == CHALLENGE else self.doubter(actor, role, me)
             if doubter is not None and not self.proves(actor, role, doubter):
                 if action == ASSASSINATE:
-                    coins[actor] += self.costs[action]
+                    self.coins[actor] += self.costs[action]
                 return
-        if stage < CHALLENGE_BLOCK and action in (FOREIGN_AID, STEAL, ASSASSINATE):
-            if stage == BLOCK and answer is not None:
-                blocker, block_role = me, answer
-            elif action == FOREIGN_AID:
-                blocker, block_role = self.aid_blocker(actor, me if stage == BLOCK else -1), DUKE
-            elif not (stage == BLOCK and me == target):
-                blocker, block_role = self.attack_blocker(action, target)
+        if stage == BLOCK and answer is not None:
+            blocker, block_role = me, answer
+        elif stage < CHALLENGE_BLOCK:
+            blocker, block_role = self.block(actor, action, target, me if stage == BLOCK else -1)
         if blocker is not None:
             asked_me = stage == CHALLENGE_BLOCK
             doubter = me if asked_me and answer else self.doubter(blocker, block_role, me if asked_me else -1, actor)
             if doubter is None or self.proves(blocker, block_role, doubter):
                 return
+        self.resolve(actor, action, target)
+
+    def block(self, actor: int, action: int, target: int, me: int) -> tuple[int | None, int]:
+        """Return the seat that blocks an action, or None, and the role. `me` isn't asked."""
+        if action == FOREIGN_AID:
+            return self.aid_blocker(actor, me), DUKE
+        if action in (STEAL, ASSASSINATE) and target != me:
+            return self.attack_blocker(action, target)
+        return None, DUKE
+
+    def resolve(self, actor: int, action: int, target: int) -> None:
+        """Apply the effect of an action that was paid, and that nobody stopped."""
+        coins, hands = self.coins, self.hands
         if action == TAX:
             coins[actor] += 3
         elif action == FOREIGN_AID:
@@ -292,54 +305,58 @@ class Sitting:
         self.random = rng.random
         self.me = game.seat
         self.coins = [player.coins for player in players]
-        self.copies = [0] * 5
-        for name, copies in rules["deck"].items():
-            self.copies[ROLE[name]] += copies
         self.costs = [0] * 8
         self.costs[COUP], self.costs[ASSASSINATE] = rules.get("coup_cost", 7), rules.get("assassinate_cost", 3)
-        self.gone = [0] * 5
-        for player in players:
-            for name in player.revealed:
-                self.gone[ROLE[name]] += 1
         self.doubts = [habit.doubt for habit in habits]
         self.bluffs = [habit.bluffs(0) for habit in habits]
         self.block_bluffs = [habit.bluffs(1) for habit in habits]
-        self.hand = [ROLE[name] for name in game.cards]
-        self.drawn = [ROLE[name] for name in game.drawn]
         self.weights = [row[:] for row in weights]  # by seat and role; 0: it certainly lacks the role
         for player in players:
-            for name in player.lacks:
-                self.weights[player.seat][ROLE[name]] = 0.0
-        self.deck = [ROLE[name] for name in game.request["you"].get("known", {}).get("deck", ())]  # certain cards
-        self.known = [[ROLE[name] for name in player.known][: player.influence] for player in players]
+            for role in roles_of(player.lacks):
+                self.weights[player.seat][role] = 0.0
+        self.hand, self.drawn = roles_of(game.cards), roles_of(game.drawn)
+        self.deck = roles_of(game.request["you"].get("known", {}).get("deck", ()))  # certain cards
+        self.known = [roles_of(player.known)[: player.influence] for player in players]
         self.hidden = [player.influence - len(known) for player, known in zip(players, self.known, strict=True)]
         self.others = [player.seat for player in game.opponents]
+        self.copies, self.gone = [0] * len(ROLES), [0] * len(ROLES)  # by role: all cards, and the face-up ones
+        for name, copies in rules["deck"].items():
+            self.copies[ROLE[name]] += copies
+        for player in players:
+            for role in roles_of(player.revealed):
+                self.gone[role] += 1
         self.unseen = [copies - gone for copies, gone in zip(self.copies, self.gone, strict=True)]
-        for role in self.hand + self.drawn + self.deck + [role for seat in self.others for role in self.known[seat]]:
-            self.unseen[role] -= 1
+        for seen in (self.hand, self.drawn, self.deck, *(self.known[seat] for seat in self.others)):
+            for role in seen:
+                self.unseen[role] -= 1
 
     def deal(self) -> tuple[list[list[int]], list[int]]:
-        """Imagine the others' hands and the deck."""
-        chance = self.random
+        """Imagine the others' hands and the deck; return the hands by seat, and the deck."""
         left = [max(0, count) for count in self.unseen]
         hands: list[list[int]] = [[] for _ in self.coins]
         hands[self.me] = self.hand
-        first = int(chance() * len(self.others))  # the first seat gets the cards that it claims, so vary it
+        first = int(self.random() * len(self.others))  # the first seat gets the cards that it claims, so vary it
         for seat in self.others[first:] + self.others[:first]:
             hand, weights = self.known[seat][:], self.weights[seat]
             for _ in range(self.hidden[seat]):
                 odds = [count * weight for count, weight in zip(left, weights, strict=True)]
                 if not any(odds):  # earlier seats took the cards that it may hold
                     odds = [*map(float, left)]
-                pick = chance() * sum(odds)
-                for role in ROLES:
-                    pick -= odds[role]
-                    if pick < 0 and odds[role]:
-                        left[role] -= 1
-                        hand.append(role)
-                        break
+                role = self.draw(odds)
+                if role is not None:
+                    left[role] -= 1
+                    hand.append(role)
             hands[seat] = hand
         return hands, self.deck + [role for role in ROLES for _ in range(left[role])]
+
+    def draw(self, odds: list[float]) -> int | None:
+        """Return a role, drawn by the odds of each; None if all are 0."""
+        pick = self.random() * sum(odds)
+        for role in ROLES:
+            pick -= odds[role]
+            if pick < 0 and odds[role]:
+                return role
+        return None
 
 
 class Strategist(Bot):
@@ -367,15 +384,19 @@ class Strategist(Bot):
     # --- events -------------------------------------------------------------------------------------------------------
 
     def event(self, game: Game, event: Message) -> None:
-        name, seat = event["event"], event.get("seat", 0)
+        name = event["event"]
         if name == "action":
             self.latest = (event["action"], event.get("target"))
         elif name == "block":
-            self.blocked[self.latest] = seat
+            self.blocked[self.latest] = event["seat"]
         elif name in ("lost", "shown", "exchanged"):  # this seat may have other cards now
-            self.blocked = {action: by for action, by in self.blocked.items() if by != seat}
-        if not self.imagines:
-            return
+            self.blocked = {action: seat for action, seat in self.blocked.items() if seat != event["seat"]}
+        if self.imagines:
+            self.weigh(game, event)
+
+    def weigh(self, game: Game, event: Message) -> None:
+        """Update which cards players are likely to hold, and how often they bluff and challenge."""
+        name, seat = event["event"], event.get("seat", 0)
         habits, weights, claims = self.habit(game, seat), self.weights[seat], self.claimed[seat]
         role = ROLE.get(event.get("role") or event.get("claim") or "", -1)
         if name in ("action", "block") and role >= 0:
@@ -428,13 +449,13 @@ class Strategist(Bot):
             if action == "steal":
                 options = [move for move in options if game.players[move["target"]].coins]
                 options.sort(key=lambda move: -game.players[move["target"]].coins)
-            elif "target" in (options or [{}])[0]:
+            elif action in ("coup", "assassinate", "examine"):
                 options.sort(key=lambda move: self.strength(game, move), reverse=True)
             if action != "income":
                 moves += options[:2]
 
         def start(table: Table, move: Move) -> None:
-            table.act(me, ACTION[move["action"]], move.get("target", me), me=me)
+            table.act(me, ACTION[move["action"]], move.get("target", me))
 
         return self.best(game, moves, start)
 
@@ -585,6 +606,11 @@ class Strategist(Bot):
         if claim is not None and claim not in (ROLE.get(card) for card in game.cards):
             return []
         return [move for move in game.moves(action) if (action, move.get("target")) not in self.blocked]
+
+
+def roles_of(names: Iterable[str]) -> list[int]:
+    """Return the numbers of roles."""
+    return [ROLE[name] for name in names]
 
 
 def under_way(game: Game) -> tuple[int, int, int]:

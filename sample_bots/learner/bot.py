@@ -57,13 +57,15 @@ class Learner(Bot):
         assert answer is not None
         if self.skill < 1 and self.dice.random() >= self.skill:
             return answer
-        allowed = [*range(len(message["legal"]))]
-        if self.challenges > TOO_OFTEN * (self.claims + TRUSTED):
-            cards = message["you"]["cards"]
-            claims = [ROLE_FOR.get(move.get("action"), move.get("block")) for move in message["legal"]]
-            allowed = [place for place in allowed if claims[place] in (None, *cards)] or allowed
-        actions = [self.encoder.actions[place] or 0 for place in allowed]
-        return {**answer, "choice": allowed[self.draw(self.encoder.observation, actions)]}
+        places = self.true_moves(message) if self.challenges > TOO_OFTEN * (self.claims + TRUSTED) else []
+        places = places or [*range(len(message["legal"]))]
+        actions = [self.encoder.actions[place] or 0 for place in places]
+        return {**answer, "choice": places[self.draw(self.encoder.observation, actions)]}
+
+    def true_moves(self, request: Message) -> list[int]:
+        """Return the places of the legal moves that claim no role, or one that we hold."""
+        claims = [ROLE_FOR.get(move.get("action"), move.get("block")) for move in request["legal"]]
+        return [place for place, role in enumerate(claims) if role in (None, *request["you"]["cards"])]
 
     def remember(self, request: Message) -> None:
         """Count our claims and the challenges of them."""
