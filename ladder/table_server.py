@@ -45,10 +45,9 @@ WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | N
 class HostedSession:
     """A table session with its table, in the event loop.
 
-    `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
-    `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`. left_at: the monotonic time
-    since which it has had no client; None with one, and at first. is_ending: whether its end has begun. is_over:
-    whether a match has ended, and no person can request another.
+    write(act, then): runs `act` in the database's thread, in the order of the calls, and then, if it isn't None, `then`
+    in the event loop. arrange(hosted, change): stores a change of slots in the database's thread, and then calls
+    `hosted.apply` in the event loop.
     """
 
     def __init__(
@@ -57,32 +56,24 @@ class HostedSession:
         session: store.TableSession,
         boxes: TableSandboxes,
         write: WriteCallback,
-        arrange: Callable[["HostedSession", tables.SlotChange], object] = lambda hosted, change: None,
+        arrange: Callable[["HostedSession", tables.SlotChange], object],
     ) -> None:
         self.id = session.id
         self.session = session
         self.boxes = boxes
-        self.left_at: float | None = None
-        self.is_ending = False
-        self.is_over = False
+        self.left_at: float | None = None  # the monotonic time since which it has no client; None at first
+        self.is_ending = False  # whether its end has begun
+        self.is_over = False  # whether a match has ended, and no person can request another
         self._ladder = ladder
         self._write = write
         self._record: Record | None = None  # of the present match, so far, or of the last one
         self._players: tuple[int, ...] = ()  # the slots of the players of that match, in the order of its record
-        settings = ladder.last_settings.tables
-        limit_ms = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
-        self._table_settings = tables.TableSettings(
-            replace(ladder.play.settings, rules=get_rules(ladder, session.rules)),
-            session.games,
-            Timing(limit_ms=limit_ms, bank_ms=0),
-            min_window_s=settings.min_window_seconds,
-        )
         self.table = tables.LiveTable(
             str(session.id),
             _make_slots(session),
-            self._table_settings,
+            _make_table_settings(ladder, session),
             tables.TableCallbacks(self._make_match, self._on_state_change, partial(arrange, self)),
-            pace=settings.pace,
+            pace=ladder.last_settings.tables.pace,
             chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_chat_line),
             opener=None if session.starts_itself else session.pseudonym,
         )
@@ -103,9 +94,9 @@ class HostedSession:
             self.table.replace_slots(None)
             return
         if session.rules != self.session.rules:
-            match_settings = replace(self._table_settings.match_settings, rules=get_rules(self._ladder, session.rules))
-            self._table_settings = replace(self._table_settings, match_settings=match_settings)
-            self.table.settings = self._table_settings
+            rules = get_rules(self._ladder, session.rules)
+            match_settings = replace(self.table.settings.match_settings, rules=rules)
+            self.table.settings = replace(self.table.settings, match_settings=match_settings)
         self.session = session
         self.table.replace_slots(self._update_slots(session), start=start)
 
@@ -141,11 +132,11 @@ class HostedSession:
 
     def _make_match(self, number: int) -> tables.MatchSetup:
         """Return match `number` of this table, from 0, for its present slots, which become the match's players."""
-        slots, settings = self.table.slots, self._table_settings.match_settings
+        slots, table_settings = self.table.slots, self.table.settings
+        settings = table_settings.match_settings
         key = self._ladder.table_key(self.id, number)
-        games = self._table_settings.games
-        full_rotations = -(-games // len(slots)) * len(slots)
-        seatings = seat_orders(len(slots), full_rotations, keyed_shuffle(key, "seats"))[:games]
+        full_rotations = -(-table_settings.games // len(slots)) * len(slots)
+        seatings = seat_orders(len(slots), full_rotations, keyed_shuffle(key, "seats"))[: table_settings.games]
         names = tuple(slot.name for slot in slots)
         self._record, self._players = None, tuple(slot.number for slot in slots)
         versions = {slot.number: slot.version for slot in self.session.slots}
@@ -155,7 +146,7 @@ class HostedSession:
             assert version is not None, "people and remote bots have no box"
             return self.boxes.sandbox.start(self.boxes.programs[version], settings.limits)
 
-        spec = MatchSpec(number, key, names, seatings, settings, self._table_settings.timings(slots))
+        spec = MatchSpec(number, key, names, seatings, settings, table_settings.timings(slots))
         return tables.MatchSetup(spec, launch, self._store_record)
 
     def _store_record(self, record: Record, logs: tables.ProcessLogs) -> str | None:
@@ -200,6 +191,17 @@ class HostedSession:
             self._write_record(record, is_complete=True, then=lambda: table.show_replay(record.header.match, address))
         if not any(slot.kind == store.PERSON for slot in table.slots):
             self.is_over = True
+
+
+def _make_table_settings(ladder: Ladder, session: store.TableSession) -> tables.TableSettings:
+    """Return the settings of a session's table. Only people have a time limit of the session's own."""
+    limit_ms = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
+    return tables.TableSettings(
+        replace(ladder.play.settings, rules=get_rules(ladder, session.rules)),
+        session.games,
+        Timing(limit_ms=limit_ms, bank_ms=0),
+        min_window_s=ladder.last_settings.tables.min_window_seconds,
+    )
 
 
 def _is_playing(table: tables.LiveTable) -> bool:

@@ -475,16 +475,17 @@ def change_slots(
     free: Sequence[int] = (),
     rules: str | None = None,
 ) -> store.TableSession:
-    """Change the slots of a table between two matches, or its rules before the first one, and return the session.
+    """Change the slots or the rules of a table that plays no match, and return its session.
 
-    bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, free: the numbers of slots to
-    remove, and to take from their players. rules: the name of the new ruleset. Raises LadderError if a bot may not
-    play, or the ruleset doesn't exist or allow as many players.
+    bots: version refs, for each of which a slot is added. places: the kind, PERSON or PROGRAM, of each other new slot.
+    remove: numbers of slots. free: numbers of slots that lose their players. rules: the name of the new ruleset; None
+    to keep it. Raises LadderError if the table has ended, a bot may not play, or the ruleset doesn't exist or doesn't
+    allow the new number of players.
     """
-    numbers_by_call: list[set[int]] = []  # of the slots that each call of `change_once` finds
+    numbers_by_call: list[set[int]] = []  # the slots that each call of `change_once` finds
 
     def change_once(connection: Connection) -> store.TableSession:
-        """Change the slots in a transaction, unless the commit of an earlier call had no answer, but was made."""
+        """Change the slots, unless they differ from the first call's: then that was committed, but its answer lost."""
         session, now = get_session(connection, id), ladder.clock()
         numbers_by_call.append({slot.number for slot in session.slots})
         if numbers_by_call[-1] != numbers_by_call[0]:

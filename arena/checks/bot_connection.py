@@ -268,18 +268,22 @@ class BotConnection:
         return self._diagnose_silence("timeout", detail, sent, facts)
 
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
-        """Return the error for a silent bot, with the fact that its next output shows.
+        """Return the error for a silent bot, with facts on the reason, which its next output shows.
 
-        To get output, wait for _LATE_S, then send more lines, then close the input, because at its end a bot flushes.
+        It has _LATE_S to print more; then `_probe_input` makes it print.
         """
         if self._lines.pending:
             return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
         if self._receive(sent, _LATE_S) is not None:
             text = f"{detail}; it came later, so the bot is too slow"
             return ConnectionBrokenError(code, text, sent, None, facts._replace(late=True))
+        return self._probe_input(code, detail, sent, facts)
+
+    def _probe_input(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
+        """Return the error for a bot that stays silent: send it more lines, then close its input, until it prints."""
         if self._readers:
             facts = facts._replace(children=len(self._list_readers() - self._readers))
-        has_read_request = self._unread_bytes() == 0
+        has_read_request = self._unread_bytes() == 0  # False also if the number is unknown
         received, reaction = self._send_more(sent)
         if reaction:
             return ConnectionBrokenError(code, detail, sent, received, facts._replace(**reaction))
@@ -295,8 +299,9 @@ class BotConnection:
     def _send_more(self, sent: bytes) -> tuple[bytes | None, dict[str, bool]]:
         """Send a silent bot a long line, then the next request; return the line that it prints, and the fact it shows.
 
-        (None, {}): it prints none. (line, {}): it has also ended, and at its end a program prints unflushed output.
-        (None, "reads"): it answers the next request, so it has read the open one, and lost it.
+        Without a line both are empty. The line of a bot that then ends shows nothing, as a program's last output isn't
+        an answer to its input. A bot that answers the next request has read the open one: the fact is `reads`, and
+        there is no line for the open one.
         """
         request = parse_object(sent)
         next_id = request["id"] + 1 if "id" in request else None

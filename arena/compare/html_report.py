@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from statistics import NormalDist
 
 from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
@@ -161,35 +161,53 @@ def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
     return value, low, high
 
 
+@dataclass(frozen=True, slots=True)
+class _PlotScale:
+    """The scales of a plot. blocks: those at its right edge. max_difference: at its top; its negative at the bottom."""
+
+    blocks: int
+    max_difference: float
+
+    def x(self, blocks: int) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / self.blocks
+
+    def y(self, difference: float) -> float:
+        visible = max(-self.max_difference, min(self.max_difference, difference))
+        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (self.max_difference - visible) / (2 * self.max_difference)
+
+
 def _render_plot(report: CompareReport) -> str:
     """Return a plot of the difference with its interval, by number of blocks. There is at least one interim result."""
-    results, last_result = report.interim_results, report.interim_results[-1]
-    axis_max = _choose_axis_maximum(last_result, report.min_effect)
-
-    def x(blocks: int) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last_result.blocks
-
-    def y(difference: float) -> float:
-        visible = max(-axis_max, min(axis_max, difference))
-        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (axis_max - visible) / (2 * axis_max)
-
-    high_ends = [(x(result.blocks), y(_ends(result)[2])) for result in results]
-    low_ends = [(x(result.blocks), y(_ends(result)[1])) for result in reversed(results)]
-    levels = (-axis_max, -axis_max / 2, 0.0, axis_max / 2, axis_max)
-    grid = "".join(_grid_line("grid" if level else "zero", level, y(level)) for level in levels)
-    grid += _grid_line("wanted", report.min_effect, y(report.min_effect))
-    ticks = sorted({max(1, round(last_result.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
-    tick_labels = "".join(
-        f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
+    last_result = report.interim_results[-1]
+    scale = _PlotScale(last_result.blocks, _choose_axis_maximum(last_result, report.min_effect))
+    differences, low_ends, high_ends = (
+        [(scale.x(result.blocks), scale.y(_ends(result)[index])) for result in report.interim_results]
+        for index in range(3)
     )
     label = f"The difference in points after each block, at the end {format_points(last_result.difference.value)}"
-    differences = _svg_points([(x(result.blocks), y(result.difference.value)) for result in results])
     return (
-        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{grid}"
-        f"<polygon class='band' points='{_svg_points([*high_ends, *low_ends])}'/>\n"
-        f"<polyline class='line' points='{differences}'/>\n{tick_labels}"
+        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n"
+        f"{_render_grid(scale, report.min_effect)}"
+        f"<polygon class='band' points='{_svg_points([*high_ends, *reversed(low_ends)])}'/>\n"
+        f"<polyline class='line' points='{_svg_points(differences)}'/>\n{_render_block_labels(scale)}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
         f"line is the smallest difference that counts.</figcaption></figure>\n"
+    )
+
+
+def _render_grid(scale: _PlotScale, min_effect: float) -> str:
+    """Return the lines of a plot at five differences, and at the smallest one that counts."""
+    levels = [share * scale.max_difference for share in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+    lines = [_grid_line("grid" if level else "zero", level, scale.y(level)) for level in levels]
+    return "".join([*lines, _grid_line("wanted", min_effect, scale.y(min_effect))])
+
+
+def _render_block_labels(scale: _PlotScale) -> str:
+    """Return the numbers of blocks below a plot, at most _TICKS of them."""
+    ticks = sorted({max(1, round(scale.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
+    return "".join(
+        f"<text class='axis' x='{scale.x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>"
+        for tick in ticks
     )
 
 

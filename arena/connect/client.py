@@ -261,8 +261,8 @@ class _ConnectedProgram:
         self._reply = b""  # the program's last line since the last received line
         self._is_playing = False
         self._delay_ms: int | None = None
-        self._lost_at: float | None = None  # when the socket was lost, by the monotonic clock; None if it isn't
-        self._tries = 0  # to open it again
+        self._lost_at: float | None = None  # when the last useful socket was lost, by the monotonic clock; else None
+        self._tries = 0  # to open another one since then
         self._is_idle = False  # whether the server closed the last socket with _IDLE
 
     async def run(self) -> None:
@@ -282,25 +282,25 @@ class _ConnectedProgram:
 
         Raises _TableClosedError after the last match, ConnectError like `connect_program`.
         """
-        tries, lost_at = self._tries, self._lost_at
+        problem = None
         if self._is_fresh:
             self._count = 0
         try:
             async with self._make_socket() as socket:
-                if lost_at is not None and not self._is_idle:
-                    self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
-                self._tries, self._lost_at, self._is_fresh, self.was_open = 0, None, False, True
+                if self._lost_at is not None and not self._is_idle:
+                    self._say(f"connected again after {time.monotonic() - self._lost_at:.1f} s")
+                self._is_fresh, self.was_open = False, True
                 await self._relay(socket)
-                return None
         except ConnectionClosed as end:
             self._require_open_table(end)
             self._is_idle = end.rcvd is not None and end.rcvd.code == _IDLE
-            if not self._is_idle:
-                return "the connection was lost"
-            self._tries, self._lost_at = tries, lost_at  # this socket was of no use
-            return "the server doesn't serve tables at the moment"
+            if self._is_idle:  # the socket was of no use: the first one is still lost
+                return "the server doesn't serve tables at the moment"
+            problem = "the connection was lost"
         except (OSError, InvalidHandshake, InvalidURI) as error:
             return self._explain_failed_opening(error)
+        self._tries, self._lost_at = 0, None
+        return problem
 
     def _explain_failed_opening(self, error: Exception) -> str:
         """Return why a socket couldn't be opened. Raises ConnectError for a refusal, or if none was ever open."""

@@ -115,7 +115,7 @@ class PlayerView:
         self._follower = _Follower()
         self.request: Message = {}  # the open request, else {}
         self.history = GameHistory()  # of this game
-        self.events: list[Message] = []  # of this game, see _add_step
+        self.events: list[Message] = []  # of this game as the viewer may know them, see _add_step
         self._phase: Message = {}  # the open phase, as all may know it
         self._steps = 0  # of this game
         self._began_at, self._duration_s = 0.0, 0
@@ -193,26 +193,33 @@ class PlayerView:
         self._follower.reply({**_complete_moment(message), "type": "game_start"})
 
     def _add_step(self, message: Message) -> None:
-        """Add the events of a step to `events`, as the viewer may know them, numbered by `n` from 0 in a game.
+        """Add the events of a step, if the message has one, to `events`, numbered by `n` from 0 in a game.
 
-        Each has its `step` and `turn`, and the time for which the table shows it (`ms`). `drew`: the new cards of the
+        Each gets its `step` and `turn`, and the time for which the table shows it (`ms`). `drew`: the new cards of the
         viewer, if the event gave it some. A window in which no player objected has an event of its own, "quiet".
         """
         step, events = message.get("step"), message["events"]
         if not step:
             return
         self._steps += 1
-        quiet_events = [{"event": "quiet", "kind": step["kind"]}] * (len(step["shown_ms"]) - len(events))
+        if len(step["shown_ms"]) > len(events):
+            events = [{"event": "quiet", "kind": step["kind"]}, *events]
         hand = [*self.game.cards]
-        for event, shown_ms in zip([*quiet_events, *events], step["shown_ms"], strict=True):
+        for event, shown_ms in zip(events, step["shown_ms"], strict=True):
             page_event = {**event, "n": len(self.events), "step": self._steps, "turn": step["turn"], "ms": shown_ms}
-            if "cards" in event:  # of the viewer alone
-                old_cards = _subtract_cards(hand, _list_returned_cards(event))
-                page_event["drew"] = _subtract_cards(event["cards"], old_cards)
-                hand = event["cards"]
-            elif event["event"] == "lost" and event["seat"] == self.game.seat:
-                hand = _subtract_cards(hand, [event["role"]])
+            new_hand = self._find_hand_after(event, hand)
+            if "cards" in event:  # the viewer's own
+                page_event["drew"] = _subtract_cards(new_hand, _subtract_cards(hand, _list_returned_cards(event)))
+            hand = new_hand
             self.events.append(page_event)
+
+    def _find_hand_after(self, event: Message, hand: list[str]) -> list[str]:
+        """Return the viewer's cards after an event. hand: those before it."""
+        if "cards" in event:
+            return list(event["cards"])
+        if event["event"] == "lost" and event["seat"] == self.game.seat:
+            return _subtract_cards(hand, [event["role"]])
+        return hand
 
     def _take_new_events(self, events: Sequence[Message]) -> list[Message]:
         """Return the events that aren't in the history yet, and count them as added."""

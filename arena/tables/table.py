@@ -57,12 +57,10 @@ class TableCallbacks:
 class LiveTable:
     """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
 
-    `pace` (of PACES) says how long events are shown to people. The opener may change it between matches. Each person
-    may choose their own; the slowest of connected people applies.
-
-    A match begins as soon as all have joined, if there is no `opener`; otherwise the opener, whose name it is, or a
-    player while the opener is away, starts it. A rematch begins once all present players want it, without the absent
-    ones. State: open, playing, between (two games), over, void. A table that was ended stays void.
+    pace: a key of `play.PACES`, which says how long events are shown to people who chose no pace of their own; the
+    slowest of connected people applies. opener: the name of the user that starts matches, or None: then the first match
+    begins once all have joined. While the opener is away, any player may start. A rematch begins once all present
+    people want it, without the absent ones. State: open, playing, between (two games), over, void.
     """
 
     def __init__(
@@ -79,20 +77,22 @@ class LiveTable:
         self.name = name
         self.slots = tuple(slots)
         for index, slot in enumerate(self.slots):
-            slot.number = index if slot.number < 0 else slot.number
+            if slot.number < 0:  # it has none yet
+                slot.number = index
         self.settings = settings
         self.chat = chat
         self.state: TableState = "open"
-        self.reason: str | None = None
+        self.reason: str | None = None  # for the state, to show; None without one
         self.replay: str | None = None  # the address of the last match's replay
-        self.matches = 0
+        self.matches = 0  # begun so far
         self.bots: list[play.Message] = []  # that the opener may add: name, rank, rating
         self._callbacks, self._pace, self._opener = callbacks, pace, opener
-        self._change_under_way: SlotChange | None = None
-        self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
+        self._change_under_way: SlotChange | None = None  # until `replace_slots` ends it
+        self._changes_left = float(_MAX_CHANGES)
+        self._changed_at = 0.0  # by the loop's time, for the limit of changes
         self._match: TableMatch | None = None  # the newest one
         self._clients: set[TableClient] = set()
-        self._ended = False
+        self._ended = False  # for good: the state stays void
         self._loop = asyncio.get_running_loop()
         self._clock = PersonClock(settings.person, settings.absence_s, self._send_answer)
         self._begin_if_all_joined()

@@ -1,6 +1,12 @@
 """Bots of a ladder: their submissions, and the similarity of their sources."""
 
-from ladder.bots.similarity import SimilarityPair, SimilarityReport, align_sources, find_similar_versions
+from ladder.bots.similarity import (
+    SimilarityPair,
+    SimilarityReport,
+    align_sources,
+    count_compared_versions,
+    find_similar_versions,
+)
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,

@@ -76,28 +76,37 @@ class SimilarityReport:
     skipped: tuple[str, ...]
 
 
-def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
+def count_compared_versions(ladder: Ladder) -> SimilarityReport:
+    """Return the report before a comparison: only the number of versions that `find_similar_versions` compares."""
+    with ladder.database.read() as connection:
+        return SimilarityReport(len(_list_compared_versions(connection)), None, ())
+
+
+def find_similar_versions(ladder: Ladder) -> SimilarityReport:
     """Compare the sources of all bots: the active version, else the newest accepted one.
 
-    Code of kits, samples and active reference bots is ignored. Without `compare`, only count the versions. Raises
-    LadderError if copydetect isn't installed, or the comparison exceeds its limits.
+    Code of kits, samples and active reference bots is ignored. Raises LadderError if copydetect isn't installed, or the
+    comparison exceeds its limits.
     """
     with ladder.database.read() as connection:
         versions = _list_compared_versions(connection)
-        if not compare:
-            return SimilarityReport(len(versions), None, ())
         sources = [_read_source(_get_archive(connection, version)) for version in versions]
         references = [version for version in store.active_versions(connection) if version.is_reference]
-        reference_sources = [_read_source(_get_archive(connection, version))[:2] for version in references]
+        ignored = [_read_source(_get_archive(connection, version))[:2] for version in references]
     programs = [(version.party, name, text) for version, (name, text, _) in zip(versions, sources, strict=True)]
     names = {name for name, _, _ in sources}
-    shipped = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in names]
-    comparison = _compare(programs, shipped + reference_sources)
+    ignored += [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in names]
+    comparison = _compare(programs, ignored)
+    skipped = _describe_skipped(versions, [omitted_names for _, _, omitted_names in sources], comparison)
+    return SimilarityReport(len(versions), _list_similar_pairs(versions, comparison), skipped)
+
+
+def _list_similar_pairs(versions: Sequence[store.Version], comparison: Mapping[str, Any]) -> tuple[SimilarityPair, ...]:
+    """Return the pairs to list, the most similar first. comparison: as of `compare_programs`."""
     pairs = (_make_pair(versions, *sides) for sides in comparison["pairs"])
     similar_pairs = [pair for pair in pairs if pair.overlap_percent >= MIN_SIMILARITY_PERCENT]
     similar_pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
-    skipped = _describe_skipped(versions, [omitted_names for _, _, omitted_names in sources], comparison)
-    return SimilarityReport(len(versions), tuple(similar_pairs), skipped)
+    return tuple(similar_pairs)
 
 
 def _describe_skipped(

@@ -58,11 +58,11 @@ def create_final(
 ) -> FinalState:
     """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
-    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most, in
-    `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final doesn't
-    wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log lists
-    these. Raises LadderError if the name is taken or invalid, the deadline doesn't exist or isn't over, checks aren't
-    finished, the versions fill no table, or the file can't be written.
+    games: the minimum number of games of each version. actor: the login for the audit log. is_open: results are public
+    while it is played. extra_rounds: the maximum number of rounds that `extend_finals` adds. Users whose deadline is
+    still open, and versions that `_leave_out_surplus` leaves out, are listed in the audit log. Raises LadderError if
+    the name is taken or invalid, the deadline doesn't exist or isn't over, checks aren't finished, the versions fill no
+    table, or the commitment can't be written.
     """
     require_valid_name(name, "final")
     settings = ladder.settings
@@ -75,12 +75,12 @@ def create_final(
         extended_users = deadlines.describe_extended_users(connection, settings, due, now)
     versions, left_out = _leave_out_surplus(ladder, entitled, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
-    reason = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
+    reasons = [f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"]
     if left_out:
-        reason += f"; {_describe_left_out(left_out)}"
+        reasons.append(_describe_left_out(left_out))
     if extended_users:
-        reason += f"; extended for {extended_users}"
-    return _queue_final(ladder, final, versions, actor, reason)
+        reasons.append(f"extended for {extended_users}")
+    return _queue_final(ladder, final, versions, actor, "; ".join(reasons))
 
 
 def require_valid_name(name: str, noun: str) -> None:

@@ -23,8 +23,13 @@ from ladder import dashboards
 from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
 from ladder.bot_pages import list_bots
-from ladder.bots import SimilarityReport, align_sources, get_remaining_quota
-from ladder.bots import find_similar_versions as all_similar
+from ladder.bots import (
+    SimilarityReport,
+    align_sources,
+    count_compared_versions,
+    find_similar_versions,
+    get_remaining_quota,
+)
 from ladder.checkup import check_ladder, hide_folders
 from ladder.clock import DAY_S, parse_time
 from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
@@ -152,7 +157,7 @@ def _make_csv_response(
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
     """Return similar versions of different owners. compare: they are compared now, which takes seconds for a class."""
-    return all_similar(ladder, compare)
+    return find_similar_versions(ladder) if compare else count_compared_versions(ladder)
 
 
 @admin_router.get("/admin/similarity/files", include_in_schema=False)

@@ -169,7 +169,8 @@ def test_names_at_a_table_are_unique_whatever_players_call_themselves(setup: Tab
 
     async def list_names() -> list[str]:
         boxes = TableSandboxes({}, InProcessSandbox({}), ExitStack())
-        hosted = HostedSession(setup.ladder, replace(setup.session, slots=slots), boxes, lambda act, then: None)
+        session = replace(setup.session, slots=slots)
+        hosted = HostedSession(setup.ladder, session, boxes, lambda act, then: None, lambda hosted, change: None)
         return [slot.name for slot in hosted.table.slots]
 
     with asyncio.Runner(loop_factory=lambda: setup.loop) as runner:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.bots import SimilarityPair, SimilarityReport, find_similar_versions
+from ladder.bots import SimilarityPair, SimilarityReport, count_compared_versions, find_similar_versions
 from ladder.ladder import Ladder, open_ladder
 from ladder.users import join_teams
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, submit_files
@@ -40,7 +40,7 @@ def test_pairs_of_different_owners_are_listed_with_both_similarities(ladder: Lad
     ]
     assert all(pair.overlap_percent >= pair.other_overlap_percent > 50 for pair in found.pairs)
     assert found.skipped == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
-    assert find_similar_versions(ladder, compare=False).pairs is None
+    assert count_compared_versions(ladder) == SimilarityReport(found.versions, None, ())
 
 
 def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
