@@ -411,19 +411,23 @@ def with_generated_parts(path: Path) -> str:
 
 
 def with_event_texts(kit: str, suffix: str) -> str:
-    """Return a kit's source with the texts of event_texts.json, but none that tells whether a card was held."""
+    """Return a kit's source with the texts of event_texts.json, without those that say whether a card was held.
+
+    suffix: of the kit's file, .py or .js.
+    """
     texts = EVENT_TEXTS["events"].items()
     rows = [(name, text) for name, text in texts if text and not name.endswith((".held", ".lacking"))]
     if suffix == ".py":
         table = "".join(f'    "{name}": "{text}",\n' for name, text in rows)
         return re.sub(r"(_WORDS = \{\n).*?(?=\}\n)", lambda found: found[1] + table, kit, count=1, flags=re.DOTALL)
-    table = "const TABLE = `"
-    told = kit.partition(table)[2].partition("`;")[0]
-    if re.split(r"[|\n]", told) == [f"{name}={text}" for name, text in rows]:
+    cells = [f"{name}={text}" for name, text in rows]
+    present_table = kit.partition("const TABLE = `")[2].partition("`;")[0]
+    if re.split(r"[|\n]", present_table) == cells:
         return kit  # its lines may break elsewhere
-    for name, text in rows:
-        begins_line = len(table.rpartition("\n")[2]) + len(name) + len(text) > WIDTH
-        table += ("" if table[-1] == "`" else "\n" if begins_line else "|") + f"{name}={text}"
+    table = f"const TABLE = `{cells[0]}"
+    for cell in cells[1:]:
+        begins_line = len(table.rpartition("\n")[2]) + len(cell) >= WIDTH
+        table += ("\n" if begins_line else "|") + cell
     return re.sub(r"const TABLE = `.*?(?=`;)", lambda _: table, kit, count=1, flags=re.DOTALL)
 
 

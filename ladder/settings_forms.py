@@ -132,7 +132,7 @@ def change_settings(
     if table not in _list_tables():
         raise LadderError(f'"{table}" can\'t be changed here.\nChange {SETTINGS_FILE} on the machine.')
     _require_unchanged(ladder, sha256)
-    old = read_settings(ladder.path)  # what is wrong already is a person's to correct
+    old = read_settings(ladder.path)  # raises if the file is invalid: no form can correct it
     old_text = (ladder.path / SETTINGS_FILE).read_text(encoding="utf-8-sig")
     text, changes = _edit_table(old_text, table, index, values, remove)
     new = parse_settings(text, Path(SETTINGS_FILE))

@@ -29,19 +29,13 @@ class LadderUpgrade:
 
 
 def upgrade_ladder(
-    folder: Path,
-    backup: Path | None,
-    dry_run: bool,
-    report: Callable[[str], object],
-    application: str = "arena",
-    silent_s: float = store.HEARTBEAT_TIMEOUT_S,
+    folder: Path, backup: Path | None, dry_run: bool, report: Callable[[str], object], application: str = "arena"
 ) -> LadderUpgrade:
     """Back up the ladder in a folder, and upgrade its database; with `dry_run` only report what would be done.
 
     backup: the new file of the backup, None for one in the folder. report: called with a line about each step.
-    silent_s: how long to wait for the heartbeat of a process on another machine. Raises LadderError if the folder has
-    no ladder or another process uses it. Raises DatabaseError if the database can't be upgraded, OSError if the backup
-    can't be written.
+    Raises LadderError if the folder has no ladder or another process uses it, DatabaseError if the database can't be
+    upgraded, OSError if the backup can't be written.
     """
     url = resolve_database_url(read_settings(folder).database, folder)
     with closing(store.Database(url, patience_s=10, application=application)) as database:
@@ -57,7 +51,7 @@ def upgrade_ladder(
             report(f"  {step.revision}: {step.title}")
         if dry_run:
             return upgrade
-        _require_alone(database, report, silent_s)
+        _require_alone(database, report)
         size = write_backup(database, folder, file)
         report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
         report(f"  arena ladder restore {file} NEW-FOLDER")
@@ -66,13 +60,13 @@ def upgrade_ladder(
         return replace(upgrade, backup=BackupFile(str(file), size))
 
 
-def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
+def _require_alone(database: store.Database, report: Callable[[str], object]) -> None:
     """Raise LadderError if another process uses the ladder.
 
-    Processes of other machines that may be alive get `silent_s` for a heartbeat.
+    Processes of other machines that may be alive get HEARTBEAT_TIMEOUT_S for a heartbeat.
     """
     first_heartbeats: dict[str, int] = {}  # that this process has read, by runner
-    deadline = time.monotonic() + silent_s
+    deadline = time.monotonic() + store.HEARTBEAT_TIMEOUT_S
     while True:
         runners, connections = database.read_with_retry(
             lambda connection: _list_processes(connection, database.application)
@@ -92,7 +86,9 @@ def _require_alone(database: store.Database, report: Callable[[str], object], si
         if not runners or time.monotonic() > deadline:
             return
         if is_first_look:  # they are on other machines
-            report(f"waiting up to {silent_s:g} s for a heartbeat of {'; '.join(map(_describe, runners))}")
+            report(
+                f"waiting up to {store.HEARTBEAT_TIMEOUT_S:g} s for a heartbeat of {'; '.join(map(_describe, runners))}"
+            )
         time.sleep(_POLL_S)
 
 

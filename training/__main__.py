@@ -63,7 +63,10 @@ def begin(
     seed: int,
     hidden: int,
 ) -> Learner:
-    """Return a learner at its first iteration, after it has recorded and imitated what the folder lacks."""
+    """Return a learner at its first iteration, after recording and imitating games if the folder has no imitations.
+
+    With `respond`, which needs `start`, there are no imitations. The parameters are the command's options.
+    """
     plan = Plan(
         {seat_count: games // len(seats) for seat_count in seats}, seed, (hidden, hidden), iterations=iterations
     )

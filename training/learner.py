@@ -17,6 +17,8 @@ from arena.env import batch
 from training.inputs import Inputs
 from training.network import Adam, Array, Network, draw, log_chances
 
+IMITATION_EPOCHS = 12
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -247,15 +249,18 @@ class Learner:
             self.curve = state["curve"].tolist()
 
 
-def imitate(plan: Plan, decisions: dict[int, dict[str, Array]], epochs: int = 12) -> Array:
-    """Return the weights of a network that learned the teacher's choices, by seats; print the mean loss of epochs."""
+def imitate(plan: Plan, decisions: dict[int, dict[str, Array]]) -> Array:
+    """Return the weights of a network that learned the teacher's choices; print the mean loss of each epoch.
+
+    decisions: arrays of observations, masks and actions, by seats.
+    """
     rng, inputs = np.random.default_rng(plan.seed), plan.inputs
     encoded = np.concatenate([inputs.encode(seats, arrays["observations"]) for seats, arrays in decisions.items()])
     masks = np.concatenate([inputs.widen(seats, arrays["masks"]) for seats, arrays in decisions.items()])
     actions = np.concatenate([inputs.actions[seats][arrays["actions"]] for seats, arrays in decisions.items()])
     network = Network((inputs.size, *plan.hidden, len(inputs.words) + 1), rng)
     adam = Adam(network.weights.size)
-    for epoch in range(epochs):
+    for epoch in range(IMITATION_EPOCHS):
         order, losses = rng.permutation(len(actions)), []
         for at in range(0, len(order), 1024):
             rows = order[at : at + 1024]
@@ -265,6 +270,8 @@ def imitate(plan: Plan, decisions: dict[int, dict[str, Array]], epochs: int = 12
             gradient = np.zeros_like(values[-1])
             gradient[:, :-1] = np.exp(logs)
             gradient[np.arange(len(rows)), actions[rows]] -= 1
-            adam.step(network.weights, network.backward(values, gradient / len(rows)), 1e-3 * (1 - epoch / epochs))
+            adam.step(
+                network.weights, network.backward(values, gradient / len(rows)), 1e-3 * (1 - epoch / IMITATION_EPOCHS)
+            )
         print(f"imitation: loss {np.mean(losses):.4f}", flush=True)
     return network.weights

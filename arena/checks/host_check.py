@@ -194,7 +194,7 @@ def _make_language_finding() -> Finding:
         text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(hidden)}"
     if missing:
         text += f"; not found: {', '.join(missing)}"
-    packages = tuple(_PACKAGES[program] for program in hidden or missing)
+    packages = tuple(_PACKAGES[program] for program in hidden or missing)  # missing ones only if none is hidden
     if not packages:
         return Finding("languages", Severity.OK, text)
     problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, packages)

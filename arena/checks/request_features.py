@@ -12,7 +12,10 @@ _Object = dict[str, Any]
 
 
 def list_features(request: _Object) -> Iterator[str]:
-    """Yield the features of a request, such as "own seat 1", the most telling first; nothing for any other object."""
+    """Yield the features of a request that the arena sent, such as "own seat 1", the most telling first.
+
+    A line that is no request has none.
+    """
     legal, you, state = (request.get(name) or {} for name in ("legal", "you", "state"))
     if not legal or not isinstance(you, dict) or not isinstance(state, dict):
         return

@@ -199,15 +199,15 @@ class _Game:
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
         self.wanted = wanted_kinds & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
-        self.is_steered = bool(self.wanted)
-        self.overrides = _OVERRIDES if override else 0
-        self.enough = enough
+        self.is_steered = bool(self.wanted)  # towards a wanted kind
+        self.overrides = _OVERRIDES if override else 0  # left
+        self.requests_left = enough
         self.calm = calm
         self.is_over = False
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
         self.chance = coup.KeyedRng(table.spec.key, self.number)
         self.feed = referee.wire.LineCursor(self.seats)
-        self.plan: list[tuple[coup.MoveOrForfeit, ...]] = []
+        self.plan: list[tuple[coup.MoveOrForfeit, ...]] = []  # answers of the next phases
 
     def play(self) -> None:
         """Play the game to its end, also after all wanted requests, and send the bot all of its lines."""
@@ -250,7 +250,7 @@ class _Game:
         """Count a request of these forms to the bot, which are no longer wanted."""
         self.table.counts.forms |= forms
         self.wanted -= forms
-        self.enough -= 1
+        self.requests_left -= 1
 
     def choose_move(self, state: coup.State, seat: int) -> coup.Move:
         """Return a random move of an opponent."""
@@ -261,7 +261,7 @@ class _Game:
         return self.random.choice(legal)
 
     def is_ending(self) -> bool:
-        return self.enough <= 0 or self.is_over or (self.is_steered and not self.wanted)
+        return self.requests_left <= 0 or self.is_over or (self.is_steered and not self.wanted)
 
     def ask_bot(self, state: coup.State, kind: str, planned: coup.MoveOrForfeit | None) -> coup.MoveOrForfeit:
         """Ask the bot; return its move, or the planned move, with which up to `overrides` others are replaced.

@@ -145,10 +145,10 @@ class LocalExecutor(WorkerExecutor):
         return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the workers after all queued calls; with `cancel_futures` immediately, even during a call.
+        """Stop the workers after all queued calls; with `cancel_futures` cancel these, and end running calls, too.
 
-        Without `wait`, return before the workers have ended. With `cancel_futures` they are killed: after `leave_s` if
-        they haven't ended, without `wait` at once.
+        Running calls are ended by SIGTERM, and `leave_s` later by SIGKILL; without `wait` by SIGKILL at once. Without
+        `wait`, return before the workers have ended.
         """
         self._closing = True
         if cancel_futures:

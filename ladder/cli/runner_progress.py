@@ -90,7 +90,7 @@ class RunnerProgress:
 
 
 def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
-    """Log a runner's event, but no update of the standings, and matches only if `verbose`."""
+    """Log a runner's event, if it is one of these kinds. verbose: whether finished matches are logged."""
     match event:
         case runner_events.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)

@@ -49,13 +49,12 @@ MIN_PAIR_MATCHES = 10  # with fewer matches of a pair, the other bots at the tab
 # Plackett-Luce, the normal model expects too few wins of a bot that is far weaker: without this, 17 % of long ladders
 # of very different bots had a finding.
 MODEL_ERROR = 0.1
+MAX_P = 0.05  # of a finding, corrected for the number of tests
 TESTS_PER_PAIR = 3  # the first bot gives to the second, the second gives to the first, both gain
 
 
-def find_collusion(
-    fit: Fit, authors: Mapping[int, int] | None = None, level: float = 0.05
-) -> tuple[CollusionFinding, ...]:
-    """Return the findings in ascending order of p. In a field without collusion, P(any finding) is at most `level`.
+def find_collusion(fit: Fit, authors: Mapping[int, int] | None = None) -> tuple[CollusionFinding, ...]:
+    """Return the findings in ascending order of p. In a field without collusion, P(any finding) is at most MAX_P.
 
     All bots are tested, including inactive ones. authors: bot -> author; if given, the findings are about pairs of
     authors, and the results of an author's bots are added.
@@ -73,7 +72,7 @@ def find_collusion(
         (gift_to_first, (1, 0), True),
         (joint_gain, (0, 1), False),
     ):
-        for pair in np.flatnonzero(probabilities * tests < level):
+        for pair in np.flatnonzero(probabilities * tests < MAX_P):
             findings.append(sums.make_finding(int(pair), order, one_way, float(probabilities[pair] * tests)))
     return tuple(sorted(findings, key=lambda finding: (finding.p, finding.bots)))
 

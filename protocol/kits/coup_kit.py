@@ -269,13 +269,7 @@ class Game:
 
     def tell(self, event: Message) -> str:
         """Return an event as text, with the players' handles: "B steals from C"; empty if it has no text."""
-        word, replaced = event["event"], event.get("replaced")
-        names = [word, *(event[key] for key in ("how", "says", "action") if key in event)]
-        names += ["kept"] if word == "shown" and replaced is False else ["replaced"] if replaced else []
-        names += [key if word != "unproven" else event[key] for key in ("role", "target", "cards") if key in event]
-        while names and ".".join(names) not in _WORDS:
-            names.pop()
-        text = _WORDS.get(".".join(names), "")
+        text = _WORDS.get(_text_name(event), "")
         for field, value in event.items():
             if field in ("seat", "target", "claimant"):
                 shown = self.players[value].handle
@@ -323,7 +317,7 @@ class Game:
         if not 0 <= seat < len(self.players):
             return
         player, history = self.players[seat], self.players[seat].history
-        claim = event.get("claim") if word == "action" else role if word == "block" else None
+        claim = {"action": event.get("claim"), "block": role}.get(word)
         if claim is not None:
             player.claims[claim] += 1
             history.claimed += 1
@@ -410,6 +404,21 @@ _WORDS = {
     "say.doubt": "{seat} says: {target} has no {role}",
     "say.text": "{seat} says: “{text}”",
 }
+
+
+def _text_name(event: Message) -> str:
+    """Return the key of the most specific text for an event, "" without one: its word, then what it contains."""
+    word = event["event"]
+    names = [word, *(event[key] for key in ("how", "says", "action") if key in event)]
+    if event.get("replaced"):
+        names.append("replaced")
+    elif word == "shown" and "replaced" in event:
+        names.append("kept")
+    contents = [key for key in ("role", "target", "cards") if key in event]
+    names += [event[key] for key in contents] if word == "unproven" else contents
+    while names and ".".join(names) not in _WORDS:
+        names.pop()
+    return ".".join(names)
 
 
 class Bot:

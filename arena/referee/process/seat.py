@@ -290,9 +290,10 @@ class Seat:
         self._count_stray(line)
 
     def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | _LateReply | None:
-        """Return the line as an answer to the open one, if any; _LATE for an expired one; None for the id of another.
+        """Return what a line says: the answer to the open request, or what is wrong with it.
 
-        Such an id becomes `stale`. An expired line has one late answer.
+        _LATE: the first answer to a request that has expired. None: the answer to another earlier request, whose id
+        becomes `stale`.
         """
         if self.waiting and self.number and (usual := usual_reply(line, self.number)):
             return usual
