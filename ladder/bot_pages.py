@@ -18,7 +18,7 @@ from ladder import store
 from ladder.activation import list_blocked_permissions
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.deadlines import DeadlineSummary
-from ladder.lost_games import LostGame, list_lost_games
+from ladder.lost_games import LostGame, find_readable_record, list_lost_games
 from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
@@ -470,12 +470,12 @@ def _list_fault_reports(
 
 
 def _make_fault_report(context: ViewContext, version: store.Version, sample: StoredFaultSample) -> FaultReport:
-    """Return a report, with fewer details once the record and the logs of its match have been removed."""
+    """Return a report, with fewer details if the match's record or logs have been removed, or can't be read."""
     logs = [
         (f"process {number} of match {sample.match}", data)
         for number, data in store.get_log(context.connection, sample.match, version.id)
     ]
-    record = store.find_record(context.connection, sample.match)
+    record = find_readable_record(context, sample.match)
     is_single_file = version.single_file_name is not None
     return make_fault_report(sample, record, logs, context.sandbox, version.command or (), is_single_file)
 

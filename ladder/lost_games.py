@@ -42,7 +42,7 @@ def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_cause
     games: list[LostGame] = []
     for match in list_newest_matches(context.connection, bot.id, MATCHES_READ, context.sealed_finals):
         eliminations = list(islice(_list_eliminations(context, bot, match), limit - len(games)))
-        record = _find_record(context, match) if eliminations and with_causes else None
+        record = find_readable_record(context, match) if eliminations and with_causes else None
         for result, seat, turn in eliminations:
             winner = None if result.winner is None else result.seats[result.winner]
             cause = None if record is None else _describe_elimination(record, result, seat, turn)
@@ -60,7 +60,8 @@ def _list_eliminations(context: ViewContext, bot: BotRecord, match: int) -> Iter
                 yield result, seat, turn
 
 
-def _find_record(context: ViewContext, match: int) -> Record | None:
+def find_readable_record(context: ViewContext, match: int) -> Record | None:
+    """Return the record of a match; None if it is no longer stored, or can't be read by this version."""
     text = find_record(context.connection, match)
     try:
         return None if text is None else read_record(text)

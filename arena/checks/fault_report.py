@@ -33,24 +33,23 @@ class FaultReport:
 
 def make_fault_report(
     sample: referee.StoredFaultSample,
-    record: str | None,
+    record: referee.Record | None,
     logs: Sequence[tuple[str, bytes]],
     sandbox: str,
     argv: tuple[str, ...],
     alone: bool,
 ) -> FaultReport:
-    """Return the report of a stored fault sample. `record`: the text of the match's record, if there is one.
+    """Return the report of a stored fault sample; without the match's record it has no `used`.
 
     logs: (name, standard error) of the bot's processes. sandbox, argv, alone: see `FaultContext`. Raises ValueError if
-    the record doesn't contain the fault, RecordError if it can't be read.
+    the record doesn't contain the fault.
     """
     game, detail, substitute = sample.game, None, None
     if record is not None:
-        match_record = referee.read_record(record)
-        faulty_game, fault = _get_fault(match_record, sample)
+        faulty_game, fault = _get_fault(record, sample)
         game, detail = faulty_game.game, fault.detail
         if referee.FAULTS[sample.code].consequence is referee.Consequence.LIFE:
-            names = [match_record.header.bots[bot] for bot in faulty_game.seating]
+            names = [record.header.bots[bot] for bot in faulty_game.seating]
             substitute = _describe_substitute(fault.used, names)
     log, stderr = _find_stderr(logs, sample, game)
     facts = referee.Facts(**dict(sample.facts))

@@ -20,7 +20,17 @@ from arena.escaping import escape_control
 from arena.formatting import format_count, format_interval, format_percent, format_range, format_rating
 from arena.rating import Z_95, min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
-from arena.run import MIN_MATCHES, FolderError, Progress, Run, RunFolder, RunStanding, RunStandings
+from arena.run import (
+    MIN_MATCHES,
+    FolderError,
+    Progress,
+    RecordFileError,
+    Run,
+    RunFolder,
+    RunStanding,
+    RunStandings,
+    read_record_file,
+)
 from protocol import escape_bytes
 
 _STDERR_LINES = 6  # of a faulty bot's standard error, in an example
@@ -262,22 +272,25 @@ def fault_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterato
     bots = {bot.name: bot for bot in run.config.bots}
     for row in standings.rows:
         if row.faults_by_code:
-            yield Group(*_list_fault_kinds(folder, row, bots[row.bot], run.config.sandbox.name))
+            yield Group(*_bot_fault_parts(folder, row, bots[row.bot], run.config.sandbox.name))
     for attempt in run.progress.abandoned:
         yield Text(f"match {attempt.match} failed repeatedly and isn't counted: {escape_control(attempt.reason)}")
 
 
-def _list_fault_kinds(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
-    """Yield a bot's faults in one line, and the first example of each kind, in order of time."""
+def _bot_fault_parts(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+    """Yield a bot's faults in one line, the first example of each kind, in order of time, and the file of all.
+
+    If a file of the run can't be read, the reason follows the first line instead.
+    """
     yield Text(_count_faults(row))
     try:
         fault_samples = folder.fault_samples(row.bot)
-        reports = {sample: _load_fault_report(folder, sample, bot, sandbox) for sample in fault_samples}
-    except (FolderError, OSError, ValueError) as problem:
+        reports = [_load_fault_report(folder, sample, bot, sandbox) for sample in earliest_samples(fault_samples)]
+    except (FolderError, RecordFileError, OSError) as problem:
         yield Text(f"  {escape_control(str(problem))}")
         return
-    for sample in earliest_samples(fault_samples):
-        yield from example_parts(reports[sample])
+    for report in reports:
+        yield from example_parts(report)
     if fault_samples:
         file = folder.fault_sample_file(row.bot)
         yield Text(f"  all: {file} ({len(fault_samples)} kept of {row.faults})", no_wrap=True, overflow="ignore")
@@ -307,9 +320,9 @@ def earliest_samples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredF
 def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
     """Return the report of a stored fault sample.
 
-    Raises FolderError if the record doesn't contain it, OSError or UnicodeDecodeError if a file can't be read.
+    Raises FolderError if the record doesn't contain it, RecordFileError if that can't be read, OSError if a log can't.
     """
-    record = folder.read(sample.match)
+    record = read_record_file(folder.record(sample.match))
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(sample.match, sample.bot)]
     try:
         return make_fault_report(sample, record, logs, sandbox, bot.argv, bot.path.is_file())

@@ -12,7 +12,8 @@ from rich.console import Console, RenderableType
 from arena.bots import Bot
 from arena.cli import run_report
 from arena.referee import GameResult, PlayedMatch
-from arena.run import MatchOutput, Run, RunConfig, RunStandings
+from arena.run import MatchOutput, Run, RunConfig, RunFolder, RunStandings
+from tests.ladder.store.matches import match_of, results_of, sample_of
 from tests.ladder.store.memory import MemoryStore
 from tests.run_standings import compute_run_standings
 
@@ -132,3 +133,16 @@ def test_the_range_of_chance_is_printed_from_thirty_games_on() -> None:
     """With 2 games it would be ± 69.3 %."""
     assert run_report.seats_note(make_run("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
     assert run_report.seats_note(make_run("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
+
+
+def test_a_fault_whose_record_cant_be_read_is_counted_without_an_example(tmp_path: Path) -> None:
+    """Another program may have changed the record since."""
+    folder = RunFolder(tmp_path / "run", results_of)
+    folder.create({})
+    folder.save(match_of(0, fault_samples=(sample_of(0),)))
+    run, _ = make_run(["a@1", "b@1"], 0)
+    faulty_game = replace(game(0), seats=("a@1", "b@1"), faults=((0, "bad_json", 1),))
+    standings = compute_run_standings(["a@1", "b@1"], [faulty_game])
+    count, problem = print_lines(*run_report.fault_parts(run, folder, standings), width=300)
+    assert count == "a@1: 1 fault (bad_json 1)"
+    assert problem.startswith(f"  {folder.record(0)}: ")

@@ -1,6 +1,7 @@
 """Tests of replays: which parts of a record leave the ladder, for which viewers, and when."""
 
 import json
+import zlib
 from contextlib import closing
 from typing import Any
 
@@ -88,6 +89,14 @@ def test_a_match_without_a_replay_has_a_reason(ladder: Ladder, viewer: Viewer) -
             assert (found.revision is None) is (why == "unended")
             assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
         assert view_match_replay(context, 10**6) is None
+
+
+def test_a_fault_whose_record_is_unreadable_is_reported_without_the_played_move(ladder: Ladder) -> None:
+    records = store.METADATA.tables["records"]
+    unreadable = {"data": zlib.compress(b"a record of another arena")}
+    ladder.database.write(lambda connection: connection.execute(update(records).values(unreadable)))
+    page = look(ladder, Viewer("ada"), view_bot, "late")
+    assert {(report.code, report.used) for report in page.fault_reports} == {("bad_json", None)}
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(ladder: Ladder) -> None:
