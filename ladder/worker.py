@@ -144,7 +144,7 @@ class _VersionCheck:
             is_as_submitted = loaded.build is None and loaded.path == path
             built = None if is_as_submitted else self.pack_build(loaded)
             if self.passed:
-                played = self.qualify(bot, self.job.archive if built is None else built, loaded)
+                played = self.play_qualifying_match(bot, self.job.archive if built is None else built, loaded)
         return VersionCheckResult(
             steps=tuple(self.steps), passed=self.passed, bot=bot, built=built, played=played, language=language
         )
@@ -251,10 +251,11 @@ class _VersionCheck:
 
     # -- the qualifying match
 
-    def qualify(self, bot: bots.PortableBot, archive: bytes, loaded: bots.Bot) -> referee.PlayedMatch:
-        """Play one match against the reference bots, and add its step.
+    def play_qualifying_match(self, bot: bots.PortableBot, archive: bytes, loaded: bots.Bot) -> referee.PlayedMatch:
+        """Play one match against the reference bots, of a ladder without any against the bot itself; add its step.
 
-        archive: of the files that play. loaded: the bot on this machine. Raises ArenaError if the match isn't played.
+        If there are fewer than the other seats, they play in several. archive: of the files that play. loaded: the bot
+        on this machine. Raises ArenaError if the match isn't played.
         """
         job = self.job
         opponents = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))

@@ -7,6 +7,7 @@ sandboxes' isolation.
 from arena.bots.archive import PROGRAM_STARTS, ArchiveError, pack, unpack
 from arena.bots.bot import Bot, BotError, relocate_bot
 from arena.bots.bot_loader import (
+    copy_with_kit,
     find_sample,
     foreign_imports,
     is_missing_kit,
@@ -15,7 +16,6 @@ from arena.bots.bot_loader import (
     missing_bot_error,
     normal_name,
     require_unchanged_commands,
-    with_kit,
 )
 from arena.bots.build import (
     BuildError,

@@ -243,8 +243,8 @@ def is_missing_kit(bot: Bot, is_boxed: bool) -> bool:
     return bot.kit is not None and not ((bot.path if is_boxed else bot.cwd) / KITS[bot.kit]).is_file()
 
 
-def with_kit(bot: Bot, is_boxed: bool, folder: Path) -> Bot:
-    """Return a copy of the bot, with its kit, in the new folder `folder`; return the bot itself if it has its kit.
+def copy_with_kit(bot: Bot, is_boxed: bool, folder: Path) -> Bot:
+    """Copy a bot that lacks its kit, with the kit, into the new folder `folder`; return the copy, else the bot itself.
 
     A folder in Python that imports `coup_env` gets it, too. is_boxed: whether it plays in a box; the kit of a Python
     bot that doesn't is compiled. Raises BotError if the files aren't accepted, OSError if they can't be copied.
@@ -281,7 +281,7 @@ def _is_missing_encoder(folder: Path) -> bool:
 
 
 def bare_file_in(folder: Path) -> Path | None:
-    """Return the bare file in a copy that `with_kit` made of it; None for any other folder."""
+    """Return the bare file in a copy that `copy_with_kit` made of it; None for any other folder."""
     if not folder.is_dir() or (folder / MANIFEST).exists():
         return None
     names = files_of(folder)

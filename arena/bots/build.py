@@ -171,24 +171,31 @@ def _excerpt_log(output: BinaryIO, *patterns: re.Pattern[bytes]) -> BuildLogExce
     Blank lines are left out, and each line is cut at `_LINE_BYTES`. `patterns`: in order of preference; if nothing
     matches, the excerpt starts at the first line. Gaps become `_GAP`.
     """
-    size = output.seek(0, os.SEEK_END)
-    is_long = size > _HEAD_BYTES + _TAIL_BYTES
-    output.seek(0)
-    lines = _split_lines(output.read(_HEAD_BYTES if is_long else size))
+    lines, tail = _read_ends(output)
     is_cut = any(len(line) > _LINE_BYTES for line in lines)
-    if len(lines) <= _FIRST_LINES + _LAST_LINES and not is_long:
+    if tail is None and len(lines) <= _FIRST_LINES + _LAST_LINES:
         return BuildLogExcerpt(_shorten(lines), is_cut)
-    start = next((index for pattern in patterns if (index := _find_match(lines, pattern)) is not None), 0)
+    matches = (_find_match(lines, pattern) for pattern in patterns)
+    start = next((index for index in matches if index is not None), 0)
     first_lines, later_lines = lines[start : start + _FIRST_LINES], lines[start + _FIRST_LINES :]
-    has_gap = is_long or len(later_lines) > _LAST_LINES
-    if is_long:
-        output.seek(size - _TAIL_BYTES)
-        later_lines = _split_lines(output.read())
-    excerpt = [*[_GAP] * (start > 0), *first_lines, *[_GAP] * has_gap, *later_lines[-_LAST_LINES:]]
+    has_gap = tail is not None or len(later_lines) > _LAST_LINES
+    last_lines = (later_lines if tail is None else tail)[-_LAST_LINES:]
+    excerpt = [*([_GAP] if start else []), *first_lines, *([_GAP] if has_gap else []), *last_lines]
     return BuildLogExcerpt(_shorten(excerpt), is_cut or start > 0 or has_gap)
 
 
 _GAP = b"[...]"
+
+
+def _read_ends(output: BinaryIO) -> tuple[list[bytes], list[bytes] | None]:
+    """Return the lines of the beginning and of the end of a long output; of a shorter one all lines, and None."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(0)
+    if size <= _HEAD_BYTES + _TAIL_BYTES:
+        return _split_lines(output.read(size)), None
+    head = output.read(_HEAD_BYTES)
+    output.seek(size - _TAIL_BYTES)
+    return _split_lines(head), _split_lines(output.read())
 
 
 def _split_lines(data: bytes) -> list[bytes]:

@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -230,18 +229,19 @@ _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g
 def language_of(bot: Bot) -> str | None:
     """Return the displayed name of a bot's language, None if unknown. Raises OSError if its folder can't be read.
 
-    A shell may start any bot, and a shell or Python may build it. So the order of preference is: a language that starts
-    the bot, but for the shell; one of its build and files, but for such helpers; the shell; Python that only builds.
+    The kit and the program that starts the bot come first, then its build and files. A shell that starts or builds the
+    bot, and Python in a bot with a build, may only help: they count if there is no other language.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]
     start_languages = _languages_of_marks([*kits, *_program_marks(bot.argv)])
     endings = (os.path.splitext(name)[1] for name in names)
     build_languages = _languages_of_marks([*_program_marks(bot.build or ()), *endings])
-    helpers = ("shell",) if bot.build is None else ("shell", "Python")
-    certain = (language for language in start_languages if language != "shell")
-    likely = (language for language in build_languages if language not in helpers)
-    return next(chain(certain, likely, start_languages, build_languages), None)
+    build_helpers = ("shell",) if bot.build is None else ("shell", "Python")
+    candidates = [language for language in start_languages if language != "shell"]
+    candidates += (language for language in build_languages if language not in build_helpers)
+    candidates += (*start_languages, *build_languages)
+    return candidates[0] if candidates else None
 
 
 def _languages_of_marks(marks: Iterable[str]) -> list[str]:

@@ -129,7 +129,7 @@ class BotCheck:
         self.step = "file"
         try:
             (bot,), remarks = bots.load_bots([argument], programs_of(self.settings.choice.name), self.settings.root)
-            self.bot = bots.with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
+            self.bot = bots.copy_with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
         except bots.BotError as problem:
             message, _, help = str(problem).partition("\n")
             raise StepFailedError(self.make_step(Severity.FAIL, message, help)) from None

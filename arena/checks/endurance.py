@@ -115,17 +115,13 @@ class Endurance:
         The time is extrapolated as a power of the number of requests, by the middle and the last third of the rows.
         None: it hasn't grown from each third to the next, and by more than `least_ms`, or there are too few rows.
         """
-        steps = zip(pairwise(total_ms), pairwise(counts), strict=True)
-        request_ms = [(ms - earlier_ms) / (count - earlier) for (earlier_ms, ms), (earlier, count) in steps]
-        third = len(request_ms) // 3
-        if third < _TIME_ROWS:
+        thirds = _average_thirds(counts, total_ms)
+        if thirds is None:
             return None
-        starts = (0, third, len(request_ms) - third)
-        first_ms, middle_ms, last_ms = (mean(request_ms[start : start + third]) for start in starts)
+        (_, first_ms), (middle_count, middle_ms), (last_count, last_ms) = thirds
         is_growing = middle_ms > _TIME_FACTOR * first_ms and last_ms > _TIME_FACTOR * middle_ms
         if not is_growing or last_ms - first_ms <= least_ms:
             return None
-        middle_count, last_count = (counts[start + third // 2] for start in starts[1:])
         power = log(last_ms / middle_ms) / log(last_count / middle_count)
         limit_ms = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
         limit_at = max(counts[-1], last_count * (limit_ms / last_ms) ** (1 / power))
@@ -137,6 +133,20 @@ class Endurance:
         return sorted(
             (growth for growth in self.growths() if growth.limit_at < _HORIZON), key=lambda growth: growth.limit_at
         )
+
+
+def _average_thirds(counts: list[int], total_ms: list[float]) -> list[tuple[int, float]] | None:
+    """Return (count in its middle, mean time of a request) of each third of the rows; None if there are too few rows.
+
+    total_ms: the sum of all times at each of `counts` requests.
+    """
+    steps = zip(pairwise(total_ms), pairwise(counts), strict=True)
+    request_ms = [(ms - earlier_ms) / (count - earlier) for (earlier_ms, ms), (earlier, count) in steps]
+    third = len(request_ms) // 3
+    if third < _TIME_ROWS:
+        return None
+    starts = (0, third, len(request_ms) - third)
+    return [(counts[start + third // 2], mean(request_ms[start : start + third])) for start in starts]
 
 
 def _growth_over(resource: Resource, points: Sequence[tuple[int, float]]) -> Iterator[Growth]:

@@ -357,7 +357,7 @@ _READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"
 def seconds_mixed(fault: FaultContext) -> object:
     """Return whether a Python program that computes for too long may take milliseconds of the clock for seconds."""
     has_factor = any(factor in fault.source for factor in (b"1000", b"1_000", b"1e3", b"1e-3", b"001"))
-    return cpu_share(fault) >= BUSY and language_of(fault) == "python" and b"_ms" in fault.source and not has_factor
+    return cpu_share(fault) >= BUSY and language_key(fault) == "python" and b"_ms" in fault.source and not has_factor
 
 
 def reads_all(fault: FaultContext) -> object:
@@ -413,7 +413,7 @@ def _is_empty_handler(line: bytes, next_line: bytes) -> bool:
 
 def compared_texts(fault: FaultContext) -> str:
     """Return the first line of a silent program in Java or C that compares a text with ==; "" for none."""
-    if fault.has_ended or not is_silent(fault) or language_of(fault) not in ("java", "c"):
+    if fault.has_ended or not is_silent(fault) or language_key(fault) not in ("java", "c"):
         return ""
     lines = enumerate(fault.source.split(b"\n"), 1)
     comparisons = ((number, line) for number, line in lines if b'== "' in line or b'" ==' in line)
@@ -439,7 +439,7 @@ def exit_call(fault: FaultContext) -> str:
 
 def no_call(fault: FaultContext) -> str:
     """Return why a Python program that has ended does nothing: a misspelt guard, or only definitions; else ""."""
-    if not fault.has_ended or fault.facts.exit_code != 0 or language_of(fault) != "python":
+    if not fault.has_ended or fault.facts.exit_code != 0 or language_key(fault) != "python":
         return ""
     guards = [line for line in fault.source.split(b"\n") if line.startswith(b"if __name__")]
     if guards and b"__main__" not in fault.source:
@@ -502,18 +502,21 @@ def word_for_move(fault: FaultContext) -> str:
 # ---------------------------------------------------------------- the language
 
 
-def language_of(fault: FaultContext) -> str:
-    """Return the language of a bot's program, by its command, its script, or the sources in its folder.
+def language_key(fault: FaultContext) -> str:
+    """Return the key in LANGUAGES of a bot's language: "" if it is unknown, "python" without a command.
 
-    "": it is unknown. Python is the language of a fault without a command.
+    The words of the command and of its shell script decide; if no word of a command without a shell names a language,
+    the sources in the bot's folder do.
     """
     if not fault.argv:
         return "python"
     script_words = fault.source.decode(errors="replace").split() if is_shell(fault) else []
     names = [os.path.basename(word.strip("\"'`();|&")) for word in (*fault.argv[:4], *script_words)]
     marks = {mark for name in names for mark in (name.rstrip("-.0123456789"), os.path.splitext(name)[1])}
-    key_by_command = next((key for mark, key in BY_MARK.items() if key != "shell" and mark in marks), "")
-    if key_by_command or is_shell(fault):
-        return key_by_command or "shell"
+    named_key = next((key for mark, key in BY_MARK.items() if key != "shell" and mark in marks), None)
+    if named_key is not None:
+        return named_key
+    if is_shell(fault):
+        return "shell"
     endings = {os.path.splitext(path)[1] for path in fault.files if not path.startswith("../")}
     return next((key for key, language in LANGUAGES.items() if not endings.isdisjoint(language.sources)), "")

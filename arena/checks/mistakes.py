@@ -14,7 +14,7 @@ from arena.checks import reply_signs
 from arena.checks.exit_mistakes import EXIT_ROWS, LOOP
 from arena.checks.fault_context import MAX_LINE, FaultContext, Sign, quotation
 from arena.checks.fault_examples import BINARY, NO_HELLO, REQUEST, TRACE, end_with, reply_of, silence
-from arena.checks.fault_signs import language_of, stderr_sign
+from arena.checks.fault_signs import language_key, stderr_sign
 from arena.checks.request_features import describe_sizes, explain_legal, list_legal
 from arena.referee import FAULTS, Facts
 from protocol import escape_bytes
@@ -73,7 +73,7 @@ def _fill_placeholders(fault: FaultContext, remedy: str) -> dict[str, str]:
         "legal": escape_bytes(list_legal(fault.request).encode(), MAX_LINE),
         "command": quotation(" ".join((*map(os.path.basename, fault.argv[:1]), *fault.argv[1:]))),
         "place": quotation(signs.own_place(fault)),
-        **describe_idioms(language_of(fault)),
+        **describe_idioms(language_key(fault)),
         "where": "in the box" if fault.is_boxed else "there",
         "bring": _BRING_TO_FOLDER if fault.is_boxed and fault.is_single_file else "put it into the bot's folder",
         **{placeholder: help(fault) for placeholder, help in _BY_NEED.items() if f"{{{placeholder}}}" in remedy},
@@ -215,7 +215,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('move? {"id":41,"choice":0}'),
     ),
     (
-        lambda fault: language_of(fault) == "python" and reply_signs.library_line(fault),
+        lambda fault: language_key(fault) == "python" and reply_signs.library_line(fault),
         "a library that the bot imports prints to standard output: {line}",
         "redirect its output while you import it: with contextlib.redirect_stdout(sys.stderr): import ...",
         replace(

@@ -45,20 +45,22 @@ def finding_lines(
     details: Iterable[str] = (),
     columns: int = console.UNLIMITED_COLUMNS,
 ) -> Iterator[str]:
-    """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
+    """Yield a finding's lines: severity, check and message; below, the complete fix command and the advice.
 
-    prefix: of the first line. details: lines to add at the end. columns: the maximum width, if the terminal isn't
-    narrower. On a narrow terminal the text begins on a line of its own.
+    prefix: of the first line. subject_columns: the least width of the check's name. details: lines to add at the end.
+    columns: the maximum width, if the terminal isn't narrower. On a narrow one the message begins on its own line.
     """
     is_narrow = _is_narrow_terminal()
     head = f"{prefix}{finding.severity:4}  {finding.check:{subject_columns}}  "
     indent = " " * (4 if is_narrow else len(prefix) + 8)
-    text_indent = indent if is_narrow else " " * len(head)
-    text_lines = _wrap_text(escape_control(finding.message), len(text_indent), columns)
+    message_indent = indent if is_narrow else " " * len(head)
+    message_lines = _wrap_text(escape_control(finding.message), len(message_indent), columns)
     coloured_head = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
-    text_of_head = text_lines.pop(0) if text_lines and not is_narrow else ""
-    yield f"{coloured_head}{text_of_head}".rstrip()
-    yield from (f"{text_indent}{line}" for line in text_lines)
+    if message_lines and not is_narrow:
+        yield f"{coloured_head}{message_lines.pop(0)}"
+    else:
+        yield coloured_head.rstrip()
+    yield from (f"{message_indent}{line}" for line in message_lines)
     if finding.fix_command:
         yield f"{indent}$ {escape_control(finding.fix_command)}"
     for paragraph in filter(str.strip, map(escape_control, finding.advice.split("\n"))):

@@ -22,7 +22,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import Bot, BotError, BuildError, build_all, load_bots, with_kit
+from arena.bots import Bot, BotError, BuildError, build_all, copy_with_kit, load_bots
 from arena.checks import BUILD_S
 from arena.cli import console
 from arena.cli.options import complete_name, parse_seat_number
@@ -198,7 +198,7 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
             bots, notes = load_bots([argument])
             for note in notes:
                 console.print_note(note)
-            bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+            bot = build_all([copy_with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
         except BuildError as problem:
             lines = str(problem).split("\n")
             console.usage_error("\n".join(line for line in lines if not line.startswith(_LOG_HINT)))

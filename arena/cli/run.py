@@ -370,6 +370,7 @@ def resume_run(config_type: type[Config], path: Path) -> tuple[Config, RunFolder
     folder = RunFolder(path, record_results)
     config = config_type.from_json(folder.config())
     _require_unchanged_run(config)
+    _announce_run(config)
     folder.lock()
     folder.restore()
     remove_leftovers(config.sandbox)
@@ -395,16 +396,20 @@ _ARGUMENTS = {"bots": "BOT", "file": "FILE"}  # how the help calls them
 
 
 def _require_unchanged_run(config: RunConfig) -> None:
-    """Exit with 2 unless this machine has the run's sandbox, clock and variables; print them and the bots' commands.
+    """Exit with 2 unless this machine has the run's sandbox and the variables that it passes.
 
     Raises BotError if a bot's files or command aren't those of the start of the run.
     """
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
-    for bot in config.bots:
-        console.print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv) or bot.command)}")
     options.require_sandbox(config.sandbox)
     options.require_set_variables(config.sandbox.pass_env)
+
+
+def _announce_run(config: RunConfig) -> None:
+    """Print the bots' commands, the sandbox and the clock. Exits with 2 if the sandbox can't measure own time."""
+    for bot in config.bots:
+        console.print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv) or bot.command)}")
     with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
         options.require_own_clock(config.settings.timing, box)
         options.announce_sandbox(config.sandbox, {}, box, "")

@@ -81,7 +81,7 @@ def _certain_hand(
 class Knowledge:
     """The certain knowledge of one seat in one game. `view` is the seat's view at its first request.
 
-    A spectator has seat -1 and no cards; after a draft it knows nothing. Call `known` at each request of the seat: no
+    A spectator has seat -1 and no cards; after a draft it knows nothing. Call `update` at each request of the seat: no
     event contains the cards that it draws in an exchange. Events are queued until one may reveal a hidden card of an
     opponent; only then worlds are made.
     """
@@ -115,8 +115,8 @@ class Knowledge:
         self._hiding: dict[int, tuple[tuple[int, int], ...]] = {}
         self._is_joined = self._is_drafted = False
 
-    def known(self, view: View, events: Sequence[Event]) -> CertainCards:
-        """Return what is certain to the seat; a seat that is out knows nothing.
+    def update(self, view: View, events: Sequence[Event]) -> CertainCards:
+        """Follow the events, and return what is certain to the seat then; a seat that is out knows nothing.
 
         `events`: the seat's copies of all events since the last call whose class is in `concerning`, in order.
         """

@@ -28,15 +28,19 @@ def draft_worlds() -> int:
 
 
 class WorldSets:
-    """Sets of worlds of a number of opponents' hands, after a draft also of one opponent's discards.
+    """Sets of worlds of a number of opponents' hands; after a draft the last hand is one opponent's discards.
 
-    `with_at_least[hand][role][n]`: the hand has at least n cards of a role; `with_at_most[role][n]`,
-    `with_more_than[role][n]`: all hands together have at most n, or more; `with_index_0[hand]`: the hand has index 0.
-    Multiplied by `factors[role]`, worlds of `with_index_0[0]` become those in which hand 0 has a card of the role.
+    all: every world.
+    with_at_least[hand][role][n]: the hand has at least n cards of the role, n from 0 to 4.
+    with_at_most[role][n], with_more_than[role][n]: all hands together have at most n cards of it, or more, n to 5.
+    with_index_0[hand]: the hand has index 0, and others have any 4 bits, also unused ones.
+    factors[role]: worlds of with_index_0[0] times this are those in which hand 0 has a card of the role.
     """
 
     def __init__(self, opponents: int, draft: bool) -> None:
-        choices: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
+        choices: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents  # by hand, its possible cards by index
+        if draft:
+            choices.append(_LEFT_OVER)
         used_indices: list[Sequence[int]] = [range(len(cards)) for cards in choices]
         any_indices: list[Sequence[int]] = [range(16)] * len(choices)
         self.all = make_worlds(used_indices)

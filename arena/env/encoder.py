@@ -79,7 +79,7 @@ class ObservationEncoder(coup_env.Watcher):
         seat = view.seat
         pending_events = self._pending_events[seat]
         if pending_events or type(view.board.phase) in _PRIVATE_PHASES:
-            self._certain_cards[seat] = self._knowledge[seat].known(view, pending_events)
+            self._certain_cards[seat] = self._knowledge[seat].update(view, pending_events)
             pending_events.clear()
         return self._certain_cards[seat]
 

@@ -59,7 +59,7 @@ class MomentMaker:
         if bot not in self._knowledge:
             self._knowledge[bot] = coup.Knowledge(view)
         kinds = coup.concerning(view.board.rules)
-        return self._knowledge[bot].known(
+        return self._knowledge[bot].update(
             view, [coup.event_for_seat(event, view.seat) for event in events if type(event) in kinds]
         )
 

@@ -3,7 +3,6 @@
 A replay can verify that faults are consistent with the moves, the lives and the forfeits of the match. It can't verify
 dropped lines, or whether a bot with a fault would have chosen the default move itself."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +45,11 @@ class GameRecord:
         """Return whether a bot, given by index, lost. A survivor of a draw hasn't lost."""
         return self.seating.index(bot) not in self.survivors
 
+    def list_forfeiting_bots(self) -> list[int]:
+        """Return the bot of each forfeit, in the order of the moves."""
+        steps = zip(self.move_seats, self.moves, strict=True)
+        return [self.seating[seat] for seat, word in steps if word == _FORFEIT_WORD]
+
 
 _FORFEIT_WORD = format_move(FORFEIT)
 
@@ -57,15 +61,14 @@ def default_move(view: View, moment: int, chance: KeyedRng) -> Move:
 
 
 def find_fault_problems(
-    settings: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
+    settings: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Mapping[int, int]
 ) -> Iterator[str]:
     """Yield inconsistencies of a game's faults with its moves, each as a sentence for people.
 
-    defaults: move index -> default move, for each move with a fault. forfeits: of each bot in earlier games; this adds
-    those of the game.
+    defaults: move index -> default move, for each move with a fault. forfeits: of each bot in earlier games.
     """
     lives = dict.fromkeys(game.seating, settings.lives)
-    retired_bots = {bot for bot in game.seating if forfeits[bot] >= settings.forfeits}
+    retired_bots = {bot for bot in game.seating if forfeits.get(bot, 0) >= settings.forfeits}
     movers = [game.seating[seat] for seat in game.move_seats]
     unexplained = {index for index, word in enumerate(game.moves) if word == _FORFEIT_WORD}  # forfeits without a fault
     for fault in game.faults:
@@ -74,9 +77,8 @@ def find_fault_problems(
         if not _is_consistent(fault, game, movers, defaults, lives, retired_bots):
             location = "" if fault.step is None else f" at move {fault.step}"
             yield f"the fault {fault.code} of bot {fault.bot}{location} doesn't fit the moves and the faults before it"
-        elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in unexplained:
-            unexplained.remove(fault.step)
-            forfeits[fault.bot] += 1
+        elif FAULTS[fault.code].consequence is Consequence.FORFEIT:
+            unexplained -= {fault.step}
     for index in sorted(unexplained):
         yield f"bot {movers[index]} forfeits at move {index}, and no fault says why"
     for index, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):

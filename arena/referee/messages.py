@@ -113,7 +113,7 @@ class EventCursor(Generic[Form]):
             knowledge = self._knowledge[seat] = Knowledge(view)
             self._concerning = concerning(view.board.rules)
         if events or view.drawn or view.seen is not None:
-            self._known[seat] = knowledge.known(view, events)
+            self._known[seat] = knowledge.update(view, events)
             events.clear()
         return self._known[seat]
 

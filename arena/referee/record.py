@@ -431,6 +431,7 @@ def verify_record(record: Record) -> None:
         _require_same_facts(game, _recompute_game(header, game))
         for problem in find_fault_problems(header.settings, game, _list_default_moves(header, game), forfeits):
             raise RecordError(f"game {game.game}: {problem}")
+        forfeits.update(game.list_forfeiting_bots())
 
 
 def _require_same_facts(game: GameRecord, replayed_game: GameRecord) -> None:

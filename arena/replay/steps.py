@@ -184,7 +184,7 @@ def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> 
         for viewer, knowledge in knowledge_by_viewer.items():
             seat = viewer if viewer >= 0 else None
             copies = [coup.event_for_seat(event, seat) for event in events]
-            certain = knowledge.known(_view_of(step.after, viewer), copies)
+            certain = knowledge.update(_view_of(step.after, viewer), copies)
             if certain != last_known[viewer]:
                 changes[str(viewer)] = messages.make_certain_knowledge(certain)
             last_known[viewer] = certain

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from arena.bots import Bot, BuildError, build_all, build_in_box, relocate_bot, with_kit
+from arena.bots import Bot, BuildError, build_all, build_in_box, copy_with_kit, relocate_bot
 from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, open_check_threads, smoke_test
 from arena.run.config import RunConfig
 from arena.run.run_folder import FolderError, RunFolder
@@ -65,7 +65,7 @@ class RunBuilds:
         copies: dict[Path, Bot] = {}
         for number, bot in enumerate(bots):
             if bot.path not in copies:
-                copies[bot.path] = with_kit(bot, is_boxed, self._bots / f"kit-{number:02d}")
+                copies[bot.path] = copy_with_kit(bot, is_boxed, self._bots / f"kit-{number:02d}")
         return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
     def settle(self, config: Config, folder: RunFolder) -> Config:

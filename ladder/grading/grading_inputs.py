@@ -314,18 +314,19 @@ def _list_earlier_measurements(
 def _list_closed_measurements(
     scope: _GradingScope, fit: tuple[int, ...], moment: store.HistoryPoint
 ) -> list[Measurement]:
-    """Return the measurements of versions whose hours after the deadline, or after its late days, are over.
+    """Return a measurement for each time at which measured hours of chosen versions ended, the oldest first.
 
-    Each is among the versions whose hours ended by then, so that later ones don't change it. The oldest comes first.
+    It measures the versions whose hours ended at that time, among those whose hours had ended by then, so that later
+    versions don't change it. A deadline without measured hours has none.
     """
     if scope.due is None or scope.deadline is None or scope.deadline.measured_hours is None:
         return []
-    ends = {
-        version.id: _find_submission_end(version, scope.due) + 3600 * scope.deadline.measured_hours
-        for version in scope.chosen
-    }
+    measured_s = 3600 * scope.deadline.measured_hours
+    ends = {version.id: _find_submission_end(version, scope.due) + measured_s for version in scope.chosen}
     measurements = []
-    for end in sorted(end for end in set(ends.values()) if end <= scope.now):
+    for end in sorted(set(ends.values())):
+        if end > scope.now:
+            break
         versions = tuple(version for version in ends if ends[version] == end)
         compared = tuple(version for version in ends if ends[version] <= end)
         end_moment = replace(moment, end_sequence=store.last_end_number(scope.connection, end))

@@ -21,7 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from arena.bots import BytecodeCache, load_bots, with_kit
+from arena.bots import BytecodeCache, copy_with_kit, load_bots
 from arena.limits import Limits
 from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello
 from arena.referee.process import play_match
@@ -76,7 +76,7 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
     copies = Path(tempfile.mkdtemp(prefix="bench-"))
     atexit.register(shutil.rmtree, copies)
     choice, bytecode = SandboxChoice(sandbox), BytecodeCache()
-    bots = [with_kit(bot, choice.isolates, copies / bot.name) for bot in bots]
+    bots = [copy_with_kit(bot, choice.isolates, copies / bot.name) for bot in bots]
     with tempfile.TemporaryDirectory() as folder, closing(make_sandbox(choice, Path(folder))) as made:
         return [bytecode.program(bot, choice, made) for bot in bots]
 

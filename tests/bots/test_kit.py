@@ -44,7 +44,7 @@ def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path]
     ((bot,), _) = bots.load_bots([str(make(tmp_path / "mine"))])
     before = bots.digest_of(tmp_path / "mine")
     assert bots.is_missing_kit(bot, True)
-    copy = bots.with_kit(bot, True, tmp_path / "copy")
+    copy = bots.copy_with_kit(bot, True, tmp_path / "copy")
     assert bots.digest_of(tmp_path / "mine") == before
     assert (tmp_path / "copy" / "coup_kit.py").read_bytes() == KITS[0].file.read_bytes()
     assert (copy.path, copy.cwd, copy.name) == (tmp_path / "copy", tmp_path / "copy", bot.name)
@@ -58,7 +58,7 @@ def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path]
 def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """In a box it is compiled with the bot's own modules: tests/bots/test_bytecode.py."""
     ((bot,), _) = bots.load_bots([str(make(tmp_path / "mine"))])
-    boxed, plain = (bots.with_kit(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
+    boxed, plain = (bots.copy_with_kit(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
     assert not (boxed.path / "__pycache__").exists()
     assert plain.digest == boxed.digest == bots.digest_of(plain.path)
     code = "import sys; sys.path[0] = sys.argv[1]; import coup_kit"
@@ -74,7 +74,7 @@ def test_a_bot_gets_the_encoding_that_it_imports(imports: bool, tmp_path: Path) 
     with (path / "bot.py").open("a") as file:
         file.write("from coup_env import Player\n" * imports)
     ((bot,), _) = bots.load_bots([str(path)])
-    assert (bots.with_kit(bot, True, tmp_path / "copy").path / "coup_env.py").exists() == imports
+    assert (bots.copy_with_kit(bot, True, tmp_path / "copy").path / "coup_env.py").exists() == imports
 
 
 @pytest.mark.parametrize("make", [write_file, write_folder])
@@ -82,10 +82,10 @@ def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
     ((bot,), _) = bots.load_bots([str(path)])
-    copy = bots.with_kit(bot, True, tmp_path / "copy")
+    copy = bots.copy_with_kit(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
     assert (copy is bot) == (make is write_folder)
-    assert bots.with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
+    assert bots.copy_with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Call
     make(tmp_path / "bot" / "coup_kit.py")
     ((bot,), _) = bots.load_bots([str(tmp_path / "bot")])
     with pytest.raises(bots.BotError, match="isn't a file"):
-        bots.with_kit(bot, True, tmp_path / "copy")
+        bots.copy_with_kit(bot, True, tmp_path / "copy")
 
 
 def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, coup.C
         if seat in step.before.board.phase.asked:
             view = coup.view_from_seat(step.before, seat)
             knowledge = knowledge or coup.Knowledge(view)
-            yield step, knowledge.known(view, news), worlds
+            yield step, knowledge.update(view, news), worlds
             news = []
         news += heard(seat, step.events, step.before.board.rules)
         worlds = follow_worlds(worlds, step, seat)
@@ -227,7 +227,7 @@ def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
         hands, board = step.before.hands, step.before.board
         for seat in board.phase.asked:
             view = coup.view_from_seat(step.before, seat)
-            known = minds.setdefault(seat, coup.Knowledge(view)).known(view, news[seat])
+            known = minds.setdefault(seat, coup.Knowledge(view)).update(view, news[seat])
             news[seat] = []
             if known is before.get(seat):
                 continue
@@ -269,7 +269,7 @@ def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game:
     for step in steps:
         for seat in step.before.board.phase.asked:
             view = coup.view_from_seat(step.before, seat)
-            known.append([*minds.setdefault(seat, coup.Knowledge(view)).known(view, news[seat]).deck])
+            known.append([*minds.setdefault(seat, coup.Knowledge(view)).update(view, news[seat]).deck])
             news[seat] = []
         for seat in range(game[1]):
             news[seat] += heard(seat, step.events, step.before.board.rules)
@@ -281,7 +281,7 @@ def test_at_five_seats_facts_about_several_hands_are_kept(scene: Scene) -> None:
     game = scene("duke captain / duke assassin / duke contessa / contessa contessa / captain captain", actor=1)
     mind = coup.Knowledge(game.sees(0))
     game.play("tax; - - ! -; show:duke; lose:captain; tax; ! - - -; show:duke; lose:contessa")
-    known = mind.known(game.sees(0), heard(0, game.events, coup.COUP))
+    known = mind.update(game.sees(0), heard(0, game.events, coup.COUP))
     assert known.players == tuple(coup.CertainHand(seat, (), (coup.Role.DUKE,)) for seat in (3, 4))
 
 
@@ -290,10 +290,10 @@ def test_a_shown_card_limits_the_other_hands_together(scene: Scene) -> None:
     game = scene("captain assassin / duke duke / duke contessa / contessa contessa", actor=2)
     mind = coup.Knowledge(game.sees(0))
     game.play("tax; ! - -; show:duke; lose:contessa; income; income")
-    mind.known(game.sees(0), heard(0, game.events, coup.COUP))
+    mind.update(game.sees(0), heard(0, game.events, coup.COUP))
     news = len(game.events)
     game.play("steal:2; ! - -; decline; lose:duke; income; income; income; steal:2; ! - -; decline")
-    known = mind.known(game.sees(0), heard(0, game.events[news:], coup.COUP))
+    known = mind.update(game.sees(0), heard(0, game.events[news:], coup.COUP))
     assert coup.CertainHand(3, (), (coup.Role.DUKE,)) in known.players
 
 
@@ -309,10 +309,10 @@ def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
         mind = coup.Knowledge(game.sees(0))
         count = len(others.split("/"))
         game.play(f"exchange; {'- ' * count}")
-        mind.known(game.sees(0), [])
+        mind.update(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
-        known = mind.known(game.sees(0), heard(0, game.events, coup.COUP))
+        known = mind.update(game.sees(0), heard(0, game.events, coup.COUP))
         assert known.players == tuple(
             coup.CertainHand(seat, (), (coup.Role.AMBASSADOR,)) for seat in range(2, count + 1)
         )
@@ -340,7 +340,7 @@ def test_knowledge_after_each_request_of_the_cases(case: dict[str, Any]) -> None
             assert mind is not None
             view = view_of(rules, line)
             events = [*filter(None, map(event_of, line["events"]))]
-            known = mind.known(view, heard(view.seat, events, rules))
+            known = mind.update(view, heard(view.seat, events, rules))
             knows = step.get("knows", {})
             for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():
@@ -400,7 +400,7 @@ def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) 
     for step in steps:
         for seat, mind in enumerate(minds):
             news = heard(seat, step.events, step.after.board.rules)
-            for player in mind.known(coup.view_from_seat(step.after, seat), news).players:
+            for player in mind.update(coup.view_from_seat(step.after, seat), news).players:
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand
                 assert not {*player.lacks} & {*hand}

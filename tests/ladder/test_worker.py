@@ -76,7 +76,7 @@ def job_of(
         (bot,), _ = bots.load_bots([name if "/" in name else f"sample:{name}"], programs)
         archive, name = io.BytesIO(), bot.name
         with tempfile.TemporaryDirectory() as place:
-            bot = bots.with_kit(bot, True, Path(place, name))
+            bot = bots.copy_with_kit(bot, True, Path(place, name))
             bots.pack(bot.path, archive)
         others.append((bots.make_portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
     taken = bots.read_submission(submitted)

@@ -140,7 +140,7 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
         if seat is not None:
             sight = coup.view_from_seat(state, seat)
             copies = [coup.event_for_seat(event, seat) for event in events if type(event) in coup.concerning(rules)]
-            known = minds[seat].known(sight, copies)
+            known = minds[seat].update(sight, copies)
         return referee.messages.make_moment(NUMBER, names, state.board, sight, known, 7, events)
 
     for step in steps:
@@ -322,7 +322,7 @@ class OpenMind:
         mind = self._knowing.setdefault(sight.seat, coup.Knowledge(sight))
         heard, self._whole[sight.seat] = self._whole[sight.seat], []
         kinds = coup.concerning(sight.board.rules)
-        return mind.known(sight, [event for event in heard if type(event) in kinds])
+        return mind.update(sight, [event for event in heard if type(event) in kinds])
 
 
 def test_what_a_seat_knows_for_certain_is_compared_too() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import load_bots, with_kit
+from arena.bots import copy_with_kit, load_bots
 from arena.coup import PRESETS
 from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Timing, verify_record
@@ -43,7 +43,7 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(
     (tmp_path / "boxes").mkdir()
     sandbox = ProcessSandbox(tmp_path / "boxes")
     loaded, _ = load_bots([str(built(tmp_path_factory, CPP, COMPILED)), *map(str, BOTS[1:])])
-    bots = {path: with_kit(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
+    bots = {path: copy_with_kit(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
     for first in range(0, len(BOTS), seats):
         table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]
 

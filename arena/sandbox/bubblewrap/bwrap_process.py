@@ -267,20 +267,25 @@ def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -
     """
     with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as parent_ends:
         status, status_writer = _pipe(parent_ends, child_ends)
-        filter_end, filter_reader = socket.socketpair()
-        parent_ends.enter_context(filter_end)
-        child_ends.enter_context(filter_reader)
-        filter_end.sendall(seccomp.bpf(os.uname().machine))
-        filter_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the minimum: it is full until bwrap reads
+        filter_end, filter_reader = _send_filter(parent_ends, child_ends)
         arguments = [*options, "--seccomp", str(filter_reader.fileno()), "--json-status-fd", str(status_writer)]
-        text = "\0".join(arguments) + "\0"
-        if text.count("\0") > len(arguments) or any("\0" in word for word in argv):
+        if any("\0" in word for word in (*arguments, *argv)):
             raise ValueError("embedded null byte")
-        arguments_file = _make_memory_file(os.fsencode(text), child_ends)
+        arguments_file = _make_memory_file(os.fsencode("".join(f"{word}\0" for word in arguments)), child_ends)
         passed = (arguments_file, filter_reader.fileno(), status_writer)
         popen = spawn([get_bwrap_path(), "--args", str(arguments_file), "--", *argv], "/", {}, calls, passed)
         parent_ends.pop_all()
         return BwrapProcess(popen, status, filter_end)
+
+
+def _send_filter(sender: contextlib.ExitStack, reader: contextlib.ExitStack) -> tuple[socket.socket, socket.socket]:
+    """Return both ends of a socket that contains the seccomp filter, each to be closed by its stack."""
+    sending_end, reading_end = socket.socketpair()
+    sender.enter_context(sending_end)
+    reader.enter_context(reading_end)
+    sending_end.sendall(seccomp.bpf(os.uname().machine))
+    sending_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the minimum: it is full until bwrap reads
+    return sending_end, reading_end
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
