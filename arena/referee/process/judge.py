@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from arena.limits import LIMITS, Limits
 from arena.referee.budget import PlayerBudget, RequestBudget
-from arena.referee.faults import Facts
+from arena.referee.faults import FAULTS, Consequence, Facts
 from arena.referee.process.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, TimedOut
 from arena.sandbox import Exit
 from protocol import ParsedReply, escape_bytes
@@ -49,7 +49,7 @@ def judge_reply(
     index = message.choice if message.move is None else find_move(message.move)
     if index is not None and 0 <= index < move_count:
         return index, None, budget
-    return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, move_count), line), budget)
+    return _apply_consequence(FaultVerdict("illegal_move", _out_of_range_detail(message, move_count), line), budget)
 
 
 def _judge_missing(
@@ -58,13 +58,13 @@ def _judge_missing(
     """Return the verdict on a request without a well-formed reply in time."""
     if isinstance(reply, MalformedLine):
         fault = FaultVerdict(reply.problem.code, reply.problem.message, reply.line)
-        return _charge_life(fault, budget.charge(reply.own_s, allowed.free_s))
+        return _apply_consequence(fault, budget.charge(reply.own_s, allowed.free_s))
     if isinstance(reply, TimedOut):
         facts = facts_of(reply)
         fault = FaultVerdict("timeout", describe_time_use(facts), None, facts)
-        return _charge_life(fault, PlayerBudget(budget.lives, 0.0))
+        return _apply_consequence(fault, PlayerBudget(budget.lives, 0.0))
     code, detail = exit_fault(reply.code, reply.ended, allowed.limits)
-    return SubstitutedMove.FORFEIT, FaultVerdict(code, reply.detail or detail, None, facts_of(reply)), budget
+    return _apply_consequence(FaultVerdict(code, reply.detail or detail, None, facts_of(reply)), budget)
 
 
 def facts_of(reply: Reply) -> Facts:
@@ -89,8 +89,13 @@ def describe_time_use(facts: Facts) -> str | None:
     return "; ".join(clauses) or None
 
 
-def _charge_life(fault: FaultVerdict, budget: PlayerBudget) -> Verdict:
-    """Return the verdict on a fault that costs a life: a default move, or with the last life a forfeit."""
+def _apply_consequence(fault: FaultVerdict, budget: PlayerBudget) -> Verdict:
+    """Return the verdict on a fault by its row of FAULTS: a forfeit, or the loss of a life.
+
+    A lost life costs a default move; the last one costs a forfeit.
+    """
+    if FAULTS[fault.code].consequence is Consequence.FORFEIT:
+        return SubstitutedMove.FORFEIT, fault, budget
     lives = budget.lives - 1
     return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, fault, budget._replace(lives=lives)
 
