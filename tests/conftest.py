@@ -57,7 +57,7 @@ TOGETHER = (
     # Their tests share runs, ladders or servers, which each process would make again.
     re.compile(
         r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables)"
-        r"|replay/test_(?:frame|modules))\.py::"
+        r"|replay/test_(?:frame|modules)|study/test_study)\.py::"
     ),
     # They share a cluster of Dask.
     re.compile(r"workers/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),

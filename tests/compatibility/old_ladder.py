@@ -18,18 +18,15 @@ COMMANDS = (
     "standings", "matches", "match:1", "match:9", "bot:late", "bot:broken", "users list", "teams list", "final list",
     "final show:last", "grades show:--release:one", "grades verify:one", "events", "similar", "log:9:late",
 )  # fmt: skip
-# Prints what a ladder shows, by the arena in the working directory.
-SHOW = f"""
+# Prints exit code, output and standard error of commands, by the arena in the working directory.
+RUN = """
 import json, sys
 from click.testing import CliRunner
 from arena.cli import cli
-shown = {{}}
-for command in {COMMANDS!r}:
-    words, *more = command.split(":")
-    ran = CliRunner().invoke(cli, ["ladder", *words.split(), sys.argv[1], *more, "--json"], prog_name="arena")
-    shown[command] = json.loads(ran.stdout) if ran.exit_code == 0 else [ran.exit_code, ran.stderr]
-print(json.dumps(shown))
+ran = [CliRunner().invoke(cli, words, prog_name="arena") for words in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in ran]))
 """
+Ran = tuple[int, str, str]
 
 
 def restore_file(folder: Path) -> Path:
@@ -51,8 +48,23 @@ def run_python(arena: Path, *words: str, fails: int = 0) -> "subprocess.Complete
     return done
 
 
-def show(folder: Path, arena: Path = Path(__file__).parents[2]) -> Any:
-    """Return what a ladder shows, by command, by an arena in a folder."""
-    shown = json.loads(run_python(arena, "-c", SHOW, str(folder)).stdout)
-    del shown["final show:last"]["standings"]["created_at"]  # computed now
-    return shown
+def run_commands(arena: Path, *commands: list[object]) -> list[Ran]:
+    """Return exit code, output and standard error of commands, in one process of an arena: loading takes a second."""
+    words = json.dumps([[*map(str, command)] for command in commands])
+    return [tuple(ran) for ran in json.loads(run_python(arena, "-c", RUN, words).stdout)]
+
+
+def showing(folder: Path) -> list[list[object]]:
+    """Return the commands that show a ladder."""
+    split = [command.split(":") for command in COMMANDS]
+    return [["ladder", *words.split(), folder, *more, "--json"] for words, *more in split]
+
+
+def shown(ran: list[Ran]) -> Any:
+    """Return what a ladder shows, by command."""
+    found = {
+        command: json.loads(out) if code == 0 else [code, err]
+        for command, (code, out, err) in zip(COMMANDS, ran, strict=True)
+    }
+    del found["final show:last"]["standings"]["created_at"]  # computed now
+    return found

@@ -15,7 +15,7 @@ from ladder import store
 from ladder.backups import restore_backup
 from ladder.ladder import open_ladder
 from ladder.upgrade import upgrade_ladder
-from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
+from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_commands, run_python, showing, shown
 from tests.compatibility.test_promises import ROOT, missing
 from tests.shared_setup import made_once
 
@@ -23,13 +23,6 @@ NEXT = str(int(store.NEWEST_REVISION) + 1).zfill(4)
 MOVE = """
     op.execute("UPDATE users SET initials = upper(substr(login, 1, 1))")
     op.execute("INSERT INTO contacts (user_id, address) SELECT id, coalesce(email, login) FROM users")
-"""
-COMMANDS = """
-import json, sys
-from click.testing import CliRunner
-from arena.cli import cli
-ran = [CliRunner().invoke(cli, words, prog_name="arena") for words in json.loads(sys.argv[1])]
-print(json.dumps([[each.exit_code, each.stdout or each.stderr] for each in ran]))
 """
 SAME_TABLES = """
 import sys
@@ -88,12 +81,6 @@ def make_next_version(code: Path) -> None:
     migration.write_text(migration.read_text().rstrip() + MOVE)
 
 
-def arena(code: Path, *commands: list[object]) -> list[tuple[int, str]]:
-    """Return exit code and output of commands of a ladder in one process of this code, which takes a second to load."""
-    words = json.dumps([["ladder", *map(str, command)] for command in commands])
-    return [tuple(ran) for ran in json.loads(run_python(code, "-c", COMMANDS, words).stdout)]
-
-
 def all_rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows by table, without columns that 1.0 lacks."""
     with closing(open_any(folder)) as database, database.engine.connect() as connection:
@@ -120,11 +107,11 @@ def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> No
     without a runner it estimates no time, and a trend depends on today.
     """
     upgrade_ladder(old, None, False, lambda line: None)
-    shown = show(old)
-    changed = missing(json.loads((EXAMPLES / "shown.json").read_text("utf-8")), shown)
+    found = shown(run_commands(ROOT, *showing(old)))
+    changed = missing(json.loads((EXAMPLES / "shown.json").read_text("utf-8")), found)
     rated = (".rating.value", ".win_rate_adjusted.value", ".advice", ".next_round_s", ".change_1d", ".change_7d")
     assert [path for path in changed if not path.endswith(rated)] == [".grades verify:one"]
-    assert "rating model of an older arena" in shown["grades verify:one"][1]
+    assert "rating model of an older arena" in found["grades verify:one"][1]
     with closing(open_ladder(old)) as ladder:
         assert ladder.play.match_games == 6
 
@@ -132,42 +119,36 @@ def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> No
 @pytest.mark.parametrize("old", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_version: Path, tmp_path: Path) -> None:
     rows = all_rows(old)
-    shown = show(old)
-    refused, examined, plan = arena(
-        next_version, ["standings", old], ["doctor", old], ["upgrade", old, "--dry-run", "--json"]
-    )
-    assert [code for code, _ in (refused, examined, plan)] == [2, 1, 0]
-    assert f"the database has schema {store.NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused[1]
-    assert "arena ladder upgrade LADDER" in refused[1]
+    before = shown(run_commands(ROOT, *showing(old)))
+    upgrade = ["ladder", "upgrade", old]
+    commands = (["ladder", "standings", old], ["ladder", "doctor", old], [*upgrade, "--dry-run", "--json"], upgrade)
+    with closing(open_any(old)) as database:
+        runners = store.METADATA.tables["runners"]
+        runner = database.write(lambda connection: store.register_runner(connection, 1, 0.0))
+        refused, examined, plan, in_use = run_commands(next_version, *commands)
+        database.write(lambda connection: store.end_runner(connection, runner))
+        database.write(lambda connection: connection.execute(runners.delete().where(runners.c.id == runner)))
+    assert [code for code, *_ in (refused, examined, plan, in_use)] == [2, 1, 0, 2]
+    assert f"the database has schema {store.NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused[2]
+    assert "arena ladder upgrade LADDER" in refused[2]
     assert f"schema {store.NEWEST_REVISION}" in examined[1]
     assert json.loads(plan[1]) == {
         "before": store.NEWEST_REVISION, "after": NEXT, "backup": None,
         "changes": [{"revision": NEXT, "title": "Store contacts."}],
     }  # fmt: skip
+    assert f"other processes use the ladder: runner {runner[:8]}, process " in in_use[2]
     assert all_rows(old) == rows
     assert not list(old.glob("*.tar"))
 
-    with closing(open_any(old)) as database:
-        runner = database.write(lambda connection: store.register_runner(connection, 1, 0.0))
-        [refused] = arena(next_version, ["upgrade", old])
-        assert refused[0] == 2
-        assert f"other processes use the ladder: runner {runner[:8]}, process " in refused[1]
-        database.write(lambda connection: store.end_runner(connection, runner))
-        database.write(
-            lambda connection: connection.execute(
-                store.METADATA.tables["runners"].delete().where(store.METADATA.tables["runners"].c.id == runner)
-            )
-        )
-    assert all_rows(old) == rows
-
     backup = tmp_path / "before.tar"
-    done, again, restored = arena(
-        next_version, ["upgrade", old, "--backup", backup], ["upgrade", old], ["restore", backup, tmp_path / "newest"]
+    restore = ["ladder", "restore", backup, tmp_path / "newest"]
+    done, again, restored, *ran = run_commands(
+        next_version, [*upgrade, "--backup", backup], upgrade, restore, *showing(old)
     )
-    assert [code for code, _ in (done, again, restored)] == [0, 0, 0]
+    assert [code for code, *_ in (done, again, restored)] == [0, 0, 0]
     assert f"upgraded {old} to schema {NEXT}" in done[1]
     assert "there is nothing to do" in again[1]
-    assert missing(shown, show(old, next_version)) == []
+    assert missing(before, shown(ran)) == []
     assert all_rows(old) == rows
     with closing(open_any(old)) as database, database.engine.connect() as connection:
         assert connection.execute(text("SELECT login, initials FROM users ORDER BY id")).all()[1:] == [
@@ -180,6 +161,6 @@ def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_versi
     newer = CliRunner().invoke(cli, ["ladder", "standings", str(old)])
     assert newer.exit_code == 2
     assert f"a newer version of the arena upgraded the database to schema {NEXT}" in newer.stderr
-    with closing(restore_backup(backup, tmp_path / "again")) as before:
-        assert all_rows(before.path) == rows
-    assert missing(shown, show(tmp_path / "newest", next_version)) == []
+    with closing(restore_backup(backup, tmp_path / "again")) as restored_here:
+        assert all_rows(restored_here.path) == rows
+    assert all_rows(tmp_path / "newest") == rows

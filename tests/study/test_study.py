@@ -6,8 +6,12 @@ import os
 import signal
 import threading
 import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any
+
+import pytest
 
 from arena.run import read_records
 from arena.stats import StatsAccumulator
@@ -49,8 +53,8 @@ def prepare(place: Place, endpoint: Endpoint, calls: int = 9000) -> None:
     (place.folder / "study.toml").write_text(FILE)
 
 
-def start(place: Place, out: str) -> list[str]:
-    return ["study", "run", "study.toml", "--out", out, "--sandbox", "process", "--jobs", "2"]
+def start(out: str, file: str = "study.toml") -> list[str]:
+    return ["study", "run", file, "--out", out, "--sandbox", "process", "--jobs", "2"]
 
 
 def report(place: Place, out: str) -> dict[str, Any]:
@@ -69,47 +73,59 @@ def rows(place: Place, out: str, table: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_kills_and_an_outage_change_no_number(place: Place) -> None:
-    """Kills at random moments; then a refused key, which pauses the study."""
-    dice = Random(61)
+@dataclass(frozen=True)
+class Whole:
+    """An undisturbed study "s", its report, and the number of its calls."""
+
+    place: Place
+    endpoint: Endpoint
+    report: dict[str, Any]
+    calls: int
+
+
+@pytest.fixture(scope="module")
+def whole(places: Callable[[], Place]) -> Iterator[Whole]:
+    place = places()
     with serving(by_prompt) as endpoint:
         prepare(place, endpoint)
-        assert place.run(*start(place, "whole")).code == 0
-        whole = report(place, "whole")
-        calls = endpoint.answered
-        words = start(place, "cut")
-        for _ in range(KILLS):
-            came, last = threading.Event(), len(endpoint.questions) + dice.randrange(5, calls // 12)
+        assert place.run(*start("s")).code == 0
+        yield Whole(place, endpoint, report(place, "s"), endpoint.answered)
 
-            def hang(question: Question, last: int = last, came: threading.Event = came) -> Reply:
-                if question.number == last:
-                    came.set()
-                return by_prompt(question)
 
-            endpoint.policy = hang
-            process = place.start(*words)
-            assert came.wait(WAIT_S)
-            os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
-            words = ["study", "run", "--resume", "cut", "--jobs", "2"]
-        first = len(endpoint.questions)
-        outage = Reply(status=401, raw=b"{}")
-        endpoint.policy = lambda question: outage if question.number == first + 9 else by_prompt(question)
-        paused = place.run(*words)
-        assert paused.code == 1
-        assert "arena study run --resume cut" in paused.err
-        assert place.run(*words).code == 0
-        made = len(endpoint.questions)
-        assert without_seconds(report(place, "cut")) == without_seconds(whole)
-        assert len(endpoint.questions) == made
+def test_kills_and_an_outage_change_no_number(whole: Whole) -> None:
+    """Kills at random moments; then a refused key, which pauses the study."""
+    dice, place, endpoint = Random(61), whole.place, whole.endpoint
+    words = start("cut")
+    for _ in range(KILLS):
+        came, last = threading.Event(), len(endpoint.questions) + dice.randrange(5, whole.calls // 12)
+
+        def hang(question: Question, last: int = last, came: threading.Event = came) -> Reply:
+            if question.number == last:
+                came.set()
+            return by_prompt(question)
+
+        endpoint.policy = hang
+        process = place.start(*words)
+        assert came.wait(WAIT_S)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        words = ["study", "run", "--resume", "cut", "--jobs", "2"]
+    first = len(endpoint.questions)
+    outage = Reply(status=401, raw=b"{}")
+    endpoint.policy = lambda question: outage if question.number == first + 9 else by_prompt(question)
+    paused = place.run(*words)
+    endpoint.policy = by_prompt
+    assert paused.code == 1
+    assert "arena study run --resume cut" in paused.err
+    assert place.run(*words).code == 0
+    made = len(endpoint.questions)
+    assert without_seconds(report(place, "cut")) == without_seconds(whole.report)
+    assert len(endpoint.questions) == made
     assert place.run("verify", "cut").code == 0
 
 
-def test_tables_join_with_each_other_and_the_journal(place: Place) -> None:
-    with serving(by_prompt) as endpoint:
-        prepare(place, endpoint)
-        assert place.run(*start(place, "s")).code == 0
-    found = report(place, "s")
+def test_tables_join_with_each_other_and_the_journal(whole: Whole) -> None:
+    place, found = whole.place, whole.report
     decisions = {(row["match"], row["move"]): row for row in rows(place, "s", "decisions")}
     journal = {}
     for line in (place.folder / "s" / "models" / "journal.jsonl").read_text().splitlines():
@@ -206,16 +222,14 @@ def test_a_study_is_refused_before_it_has_a_folder(place: Place) -> None:
     assert not (place.folder / "s").exists()
 
 
-def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
+def test_a_used_up_budget_leaves_whole_deals(whole: Whole) -> None:
     """They have the numbers that they have in the whole study."""
-    with serving(by_prompt) as endpoint:
-        prepare(place, endpoint)
-        assert place.run(*start(place, "whole")).code == 0
-        report(place, "whole")
-        (place.folder / "budget.toml").write_text(f"calls = {endpoint.answered * 3 // 4}\n")
-        stopped = place.run(*start(place, "short"))
-        assert "is used up" in stopped.err
-        assert "arena study run --resume short --budget FILE" in stopped.err
+    place = whole.place
+    (place.folder / "short.toml").write_text(FILE.replace("budget.toml", "less.toml"))
+    (place.folder / "less.toml").write_text(f"calls = {whole.calls * 3 // 4}\n")
+    stopped = place.run(*start("short", "short.toml"))
+    assert "is used up" in stopped.err
+    assert "arena study run --resume short --budget FILE" in stopped.err
     assert "models: about 1080 calls" in stopped.err
     assert "too much: about 1080 calls, and the budget allows" in stopped.err
     with (place.folder / "short" / "models" / "reserved.jsonl").open("a") as reserved:
@@ -224,4 +238,4 @@ def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
     page = (place.folder / "short" / "report" / "report.html").read_text()
     assert "cut off by a crash</th><td class='number'>1</td>" in page
     assert (found["deals"], found["planned_deals"], found["games"]) == (1, 2, 6)
-    assert rows(place, "short", "claims") == [row for row in rows(place, "whole", "claims") if row["deal"] == 0]
+    assert rows(place, "short", "claims") == [row for row in rows(place, "s", "claims") if row["deal"] == 0]
