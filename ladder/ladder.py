@@ -295,7 +295,7 @@ def resolve_database_url(url: str, folder: Path) -> URL:
         raise store.DatabaseError(
             "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
         ) from None
-    if parsed_url.drivername != "sqlite":
+    if parsed_url.get_backend_name() != "sqlite":
         return parsed_url
     return parsed_url.set(database=str(folder.absolute() / (parsed_url.database or "")))
 

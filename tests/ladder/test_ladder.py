@@ -60,9 +60,12 @@ def test_a_ladder_is_created_in_a_private_folder_with_any_name(tmp_path: Path, n
     open_ladder(tmp_path / name).close()
 
 
-def test_the_file_of_a_database_may_have_any_name(tmp_path: Path) -> None:
-    create_ladder(tmp_path / "spring", PLAY, "sqlite:///\U0001f0cf.db").close()
+@pytest.mark.parametrize("url", ["sqlite:///\U0001f0cf.db", "sqlite+pysqlite:///own.db"])
+def test_the_file_of_a_database_may_have_any_name(tmp_path: Path, url: str) -> None:
+    """It is in the ladder's folder, also with the name of a driver."""
+    create_ladder(tmp_path / "spring", PLAY, url).close()
     open_ladder(tmp_path / "spring").close()
+    assert (tmp_path / "spring" / url.rpartition("/")[2]).exists()
 
 
 def test_init_keeps_the_mode_of_a_folder_with_files(tmp_path: Path) -> None:
