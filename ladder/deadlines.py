@@ -183,10 +183,10 @@ def _add_lateness(
     if late:
         costs = [_describe_lateness(settings, due, version, days_left, owner) for version in late]
         return replace(summary, lateness=", ".join(costs) or None)
-    has_late_days = owner is not None and settings.lateness.late_days > 0
-    return replace(
-        summary, late_until=own_end.last, late_days_left=max(0, days_left[owner or 0]) if has_late_days else None
-    )
+    late_days_left = None
+    if owner is not None and settings.lateness.late_days > 0:
+        late_days_left = max(0, days_left[owner])
+    return replace(summary, late_until=own_end.last, late_days_left=late_days_left)
 
 
 def _describe_lateness(

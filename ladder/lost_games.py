@@ -35,7 +35,8 @@ class LostGame:
 def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_causes: bool = True) -> tuple[LostGame, ...]:
     """Return up to `limit` games that a bot lost in its newest MATCHES_READ matches, newest first.
 
-    Check matches and matches of unrevealed finals are left out. with_causes: whether to read the records for `cause`.
+    Check matches and matches of unrevealed finals are left out, and all games if the viewer may not see the cards.
+    with_causes: whether to read the records for `cause`.
     """
     if not context.viewer.can("cards:view", bot.login):
         return ()

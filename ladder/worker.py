@@ -184,7 +184,7 @@ class _VersionCheck:
         return path
 
     def check(self, path: Path) -> bots.Bot | None:
-        """Run the steps of `arena check`; return the loaded and built bot, None if that failed.
+        """Run the steps of `arena check`; return the bot, built if no step failed, None if it couldn't be loaded.
 
         Raises OSError and SandboxError for a failure of the machine; one that the bot's files cause is a failed step.
         """

@@ -121,39 +121,35 @@ class Learner:
         }
         self.current: dict[int, tuple[Array, Array]] = {}  # by seats, the observations and masks of running games
 
-    def learn(self) -> dict[str, float]:
-        """Play and learn for an iteration; return what it was like."""
+    def learn(self) -> None:
+        """Play and learn for an iteration."""
         rng = self.people.rng = np.random.default_rng([self.plan.seed, self.iteration])
         self.people.draw_elders()
         rollouts = [self._roll(seats, rng) for seats in self.batches]
         rollout = Rollout(*(np.concatenate(parts) for parts in zip(*rollouts, strict=True)))
         slow = log_chances(self.slow.forward(rollout.inputs)[-1][:, :-1], rollout.masks)
         rate = self.plan.rate * (1 - 0.9 * self.iteration / self.plan.iterations)
-        told: list[tuple[float, ...]] = []
         for rows in self._minibatches(len(slow), rng):
             part = Rollout(*(column[rows] for column in rollout))
             values = self.network.forward(part.inputs)
-            gradient, news = self._gradient(values[-1], part, slow[rows])
-            told.append(news)
+            gradient = self._gradient(values[-1], part, slow[rows])
             self.adam.step(self.network.weights, self.network.backward(values, gradient), rate)
         self.slow.weights += self.plan.follow * (self.network.weights - self.slow.weights)
         self.iteration += 1
         if self.iteration % self.plan.snapshot == 0:
             self.people.past = [*self.people.past, self.network.weights.copy()][-self.plan.past :]
-        means = np.mean(told, axis=0)
-        return dict(zip(("entropy", "pull", "change", "error"), means.tolist(), strict=True))
 
     def _roll(self, seats: int, rng: np.random.Generator) -> Rollout:
         """Play on at one size of table. At four seats and more a game is longer than `steps`."""
-        games, plan = self.batches[seats], self.plan
-        rows, steps = games.num_envs, plan.steps
+        games = self.batches[seats]
+        rows, steps = games.num_envs, self.plan.steps
         own = self.inputs.actions[seats]
         inputs = np.empty((steps, rows, self.inputs.size), np.float32)
         masks = np.empty((steps, rows, len(self.inputs.words)), np.bool_)
         actions = np.empty((steps, rows), np.int64)
         logs, rewards, values = (np.zeros((steps + 1, rows), np.float32) for _ in range(3))
         ends = np.zeros((steps, rows), np.bool_)
-        if self.iteration % plan.snapshot == 0 or seats not in self.current:
+        if self.iteration % self.plan.snapshot == 0 or seats not in self.current:
             observations, info = games.reset(seed=int(rng.integers(2**60)))
             self.current[seats] = observations, info["action_mask"]
         observations, mask = self.current[seats]
@@ -170,21 +166,26 @@ class Learner:
             observations, rewards[step], terminated, truncated, info = games.step(chosen)
             ends[step], mask = terminated | truncated, info["action_mask"]
         self.current[seats] = observations, mask
-        advantages = np.zeros((steps + 1, rows), np.float32)
-        for step in range(steps - 1, -1, -1):
-            goes_on = ~ends[step]
-            surprise = rewards[step] + goes_on * values[step + 1] - values[step]
-            advantages[step] = surprise + goes_on * plan.trace * advantages[step + 1]
+        advantages = self._advantages(rewards, values, ends)
         columns = inputs, masks, actions, logs[:-1], advantages[:-1], (advantages + values)[:-1]
         return Rollout(*(column.reshape(steps * rows, *column.shape[2:]) for column in columns))
+
+    def _advantages(self, rewards: Array, values: Array, ends: Array) -> Array:
+        """Return by how much decisions were better than their values: (steps + 1, rows), 0 in the last step."""
+        advantages = np.zeros_like(values)
+        for step in range(len(ends) - 1, -1, -1):
+            goes_on = ~ends[step]
+            surprise = rewards[step] + goes_on * values[step + 1] - values[step]
+            advantages[step] = surprise + goes_on * self.plan.trace * advantages[step + 1]
+        return advantages
 
     def _minibatches(self, rows: int, rng: np.random.Generator) -> Iterator[Array]:
         for _ in range(self.plan.epochs):
             order = rng.permutation(rows)
             yield from (order[at : at + self.plan.rows] for at in range(0, rows, self.plan.rows))
 
-    def _gradient(self, outputs: Array, part: Rollout, slow: Array) -> tuple[Array, tuple[float, ...]]:
-        """Return the gradient of the loss by the outputs, and means: entropy, distance, clipped part, value's error."""
+    def _gradient(self, outputs: Array, part: Rollout, slow: Array) -> Array:
+        """Return the gradient of the loss by the outputs. slow: the slow copy's logarithms of chances."""
         plan, rows = self.plan, np.arange(len(outputs))
         logs = log_chances(outputs[:, :-1], part.masks)
         chances = np.exp(logs)
@@ -201,10 +202,8 @@ class Learner:
         gradient[:, :-1] += chances * (plan.entropy * (logs + entropy) + plan.pull * (apart - distance))
         if self.iteration < plan.value_first:
             gradient[:, :-1] = 0
-        error = outputs[:, -1] - part.returns
-        gradient[:, -1] = 2 * error
-        gradient /= np.float32(len(outputs))
-        return gradient, (float(entropy.mean()), float(distance.mean()), float(clipped.mean()), float(error.std()))
+        gradient[:, -1] = 2 * (outputs[:, -1] - part.returns)
+        return gradient / np.float32(len(outputs))
 
     def measure(self, seats: int, opponent: str, games: int) -> None:
         """Play about `games` games against "teacher" or "honest", and add the wins to the curve."""

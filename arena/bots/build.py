@@ -518,7 +518,7 @@ def _read_output(box: Box) -> bytes:
 
 
 def parse_bytecode(printed: bytes) -> Files:
-    """Return the bytecode files in the output, up to the first incomplete or invalid entry."""
+    """Return up to _MAX_BYTECODE_FILES bytecode files of the output, to the first incomplete or invalid entry."""
     files: dict[str, bytes] = {}
     end = 0
     while (match := _SIZES.match(printed, end)) and len(files) < _MAX_BYTECODE_FILES:

@@ -83,13 +83,12 @@ class Actions:
 class LegalActions:
     """The legal moves of one seat at one request, by action, and their mask, which must not be modified."""
 
-    __slots__ = ("bits", "by_action", "mask", "moves")
+    __slots__ = ("by_action", "mask", "moves")
 
     def __init__(self, moves: tuple[Move, ...], by_action: dict[int, Move], mask: Mask) -> None:
         self.moves = moves  # kept alive, because its id is a key
         self.by_action = by_action
         self.mask = mask
-        self.bits = mask.tobytes()
 
 
 Observation = dict[str, Any]

@@ -145,7 +145,7 @@ def _describe_odds(course: Course, names: Sequence[str], role: str) -> str:
 
 
 def _describe_threats(board: coup.Board, you: int, names: Sequence[str]) -> Iterator[str]:
-    """Yield what the pending action does to you, and who can pay for a coup after it, as sentences."""
+    """Yield what a pending assassination does to you, and who can pay for a coup after the action, as sentences."""
     pending, coins = getattr(board.phase, "pending", None), list(board.coins)
     rules = {rule.action: rule for rule in coup.COUP.actions}
     gain = 0

@@ -102,12 +102,11 @@ class AuditEntry:
 _AUDIT_COLUMNS = [audit_log.c[name] for name in AuditEntry.__dataclass_fields__]
 
 
-def log_action(connection: Connection, entry: AuditEntry) -> int:
-    """Insert an entry and its event; return the entry's id."""
+def log_action(connection: Connection, entry: AuditEntry) -> None:
+    """Insert an entry and its event."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
     record_event(connection, DECISION, entry.created_at, version=entry.version, match=entry.match, audit_id=id)
-    return id
 
 
 def get_audit_entry(connection: Connection, id: int) -> AuditEntry:

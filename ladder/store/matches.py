@@ -105,8 +105,8 @@ def list_match_summaries(
 ) -> list[MatchSummary]:
     """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    todo: the queued and leased matches are listed instead, in order of id. Check matches that weren't played are left
-    out.
+    Check matches that ended without being played are left out. todo: the queued and leased matches are listed instead,
+    in order of id. sealed: finals (ids) whose matches are left out.
     """
     query = _select_match_ids(connection, sealed, bot, kind)
     if after is not None:
