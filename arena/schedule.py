@@ -154,6 +154,11 @@ def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ..
     return tuple(orders)
 
 
+def draw_seat_orders(key: bytes, seats: int, games: int) -> tuple[tuple[int, ...], ...]:
+    """Return the `seat_orders` of a match, shuffled by the match's key. Raises ValueError like it."""
+    return seat_orders(seats, games, keyed_shuffle(key, "seats"))
+
+
 def require_even_match_games(seats: int, match_games: int) -> None:
     """Raise ValueError unless every bot can sit in every seat equally often, in MAX_MATCH_GAMES games at most."""
     if match_games < 1 or match_games % seats:
@@ -172,7 +177,7 @@ MAX_GAMES = 1_000_000  # of a plan: it takes about 15 s of CPU and 100 MB, even 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMatch:
-    """The bots of one match, in arbitrary order; `seat_orders` gives the seats in each of its games.
+    """The bots of one match, in arbitrary order; `draw_seat_orders` gives the seats in each of its games.
 
     match: the position in the plan, from 0.
     bots: distinct bot indices, one for each seat.

@@ -30,7 +30,7 @@ from arena.coup import derive_key
 from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from ladder import store
 from ladder.clock import DAY_S
 from ladder.permissions import Viewer
@@ -160,7 +160,7 @@ class Ladder:
             key = self.match_key(match)
         else:
             key = derive_key(final_key, f"match|{plan_index}")
-        seatings = seat_orders(len(bots), self.play.match_games, keyed_shuffle(key, "seats"))
+        seatings = draw_seat_orders(key, len(bots), self.play.match_games)
         return MatchSpec(match=match, key=key, bots=tuple(bots), seatings=seatings, settings=self.play.settings)
 
     @contextmanager

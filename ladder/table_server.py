@@ -31,7 +31,7 @@ from arena.formatting import begin_sentence
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
 from arena.run import cache_folder
 from arena.sandbox import Box, SandboxError, cleanup_all_stale, remove_dead_scratch, scratch_folder
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from ladder import store
 from ladder.chat import write_chat_line
 from ladder.ladder import Ladder
@@ -136,7 +136,7 @@ class HostedSession:
         settings = table_settings.match_settings
         key = self._ladder.table_key(self.id, number)
         full_rotations = -(-table_settings.games // len(slots)) * len(slots)
-        seatings = seat_orders(len(slots), full_rotations, keyed_shuffle(key, "seats"))[: table_settings.games]
+        seatings = draw_seat_orders(key, len(slots), full_rotations)[: table_settings.games]
         names = tuple(slot.name for slot in slots)
         self._record, self._players = None, tuple(slot.number for slot in slots)
         versions = {slot.number: slot.version for slot in self.session.slots}

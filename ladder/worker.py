@@ -38,7 +38,7 @@ from arena.sandbox import (
     remove_dead_scratch,
     scratch_folder,
 )
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from arena.stats import count_play_styles
 from arena.workers import WorkerRejectedError, limit_time, report_progress
 
@@ -266,7 +266,7 @@ class _VersionCheck:
             cache.add(cached_bot, io.BytesIO(files))
         table = _name_differently([bot, *(opponent for opponent, _ in opponents)])
         names = tuple(player.name for player in table)
-        seatings = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
+        seatings = draw_seat_orders(job.key, job.seats, job.match_games)
         spec = referee.MatchSpec(job.match, job.key, names, seatings, job.settings)
         self.report_begin("qualifying match", f"{format_count(len(seatings), 'game')} against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:

@@ -37,7 +37,7 @@ from arena.replay import make_replay_object, replay_page, table_page
 from arena.review import review_in_process
 from arena.run import seed_key
 from arena.sandbox import Box, HostProblem, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from arena.tables.live_match import InteractiveMatch, ProcessLogs, RecordFolder
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class TableSetup:
     ) -> referee.MatchSpec:
         """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
         key, seats = derive_key(self.seed_key, f"match|{number}"), len(names)
-        orders = seat_orders(seats, -(-games // seats) * seats, keyed_shuffle(key, "seats"))
+        orders = draw_seat_orders(key, seats, -(-games // seats) * seats)
         settings = replace(self.settings, open_names=open_names)
         return referee.MatchSpec(number, key, tuple(names), orders[:games], settings, timings)
 

@@ -24,7 +24,7 @@ from arena.local.match import (
 )
 from arena.local.results import Results, Rows, WinRate
 from arena.referee import GameResult, MatchSettings, MatchSpec, Record, game_results
-from arena.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
+from arena.schedule import PlannedMatch, draw_seat_orders, keyed_shuffle, plan_matches
 from arena.stats import paired_interval
 
 Played = TypeVar("Played")
@@ -130,7 +130,7 @@ def play_table(
         match=table.match,
         key=key,
         bots=tuple(names[bot] for bot in table.bots),
-        seatings=seat_orders(len(table.bots), match_games, keyed_shuffle(key, "seats")),
+        seatings=draw_seat_orders(key, len(table.bots), match_games),
         settings=MatchSettings(rules=ruleset),
     )
     if jobs > 1:

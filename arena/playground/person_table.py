@@ -28,7 +28,7 @@ from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooL
 from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
 from arena.replay import make_replay_object, replay_page
 from arena.review import review_person
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from protocol.kits.coup_kit import Bot
 
 # The part of moves that `sample:learner` chooses as these opponents: each wins about 60 % against the one before.
@@ -117,7 +117,7 @@ class PersonTable(MatchObserver):
         """Begin the next match, of one game; return its first frames."""
         key = derive_key(self._key, f"match|{self._matches}")
         seats, person = len(self._names), len(self._bots)
-        orders = seat_orders(seats, seats, keyed_shuffle(key, "seats"))[:1]
+        orders = draw_seat_orders(key, seats, seats)[:1]
         timings = (*[self._settings.timing] * person, Timing(limit_ms=UNTIMED_MS, bank_ms=0))
         self._spec = MatchSpec(self._matches, key, self._names, orders, self._settings, timings)
         self._matches += 1

@@ -17,7 +17,7 @@ from arena.coup import derive_key
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Timing
 from arena.run.run_folder import FolderError, ResultSource
 from arena.sandbox import SandboxChoice
-from arena.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
+from arena.schedule import MatchPlan, draw_seat_orders, keyed_shuffle, plan_matches
 
 VERSION = 8  # of run.json
 
@@ -61,7 +61,7 @@ class RunConfig:
             match=match,
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
-            seatings=seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats")),
+            seatings=draw_seat_orders(key, self.seats, self.match_games),
             settings=self.settings,
             timings=timings if untimed in timings else (),
             digests=tuple(self.bots[bot].digest for bot in bots),

@@ -22,7 +22,7 @@ from arena.run.config import RunConfig
 from arena.run.run_folder import FolderError, Store
 from arena.run.standings import RunStandings, StandingsCounter
 from arena.run.worker import Job, MatchOutput, OutOfSpaceError, play_job, require_suitable_machine, start_worker
-from arena.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches, seat_orders
+from arena.schedule import MatchPlan, PlannedMatch, draw_seat_orders, keyed_shuffle, plan_matches
 from arena.workers import (
     Idle,
     JobCompleted,
@@ -334,7 +334,7 @@ class FinalPlan:
         """Return the spec of a queued match, by its index in the plan. `bots`: indices in `versions`."""
         key = derive_key(self.key, f"match|{match}")
         version_refs = tuple(self.versions[bot][0] for bot in bots)
-        orders = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
+        orders = draw_seat_orders(key, self.seats, self.match_games)
         return MatchSpec(self.matches[match], key, version_refs, orders, self.settings)
 
     def publication(self) -> str:

@@ -243,9 +243,10 @@ class Watcher:
         numbers[self._secret_place] = self._secrets[seat]
 
     def see(self, board: Sequence[Any], kind: str) -> None:
-        """Store a board, once for all seats. `kind`: the kind of request; empty without a request.
+        """Make the numbers of a board, which `fill` writes for each seat. `kind`: of the request; empty without one.
 
-        The board is a sequence of rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
+        The board is a sequence of rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve. Coins,
+        influence and sides that are the same objects as in the last board are skipped, as unchanged.
         """
         last_board, self._board = self._board, board
         _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name

@@ -11,7 +11,7 @@ from arena.compare.divergence import Divergences, find_divergences
 from arena.coup import PRESETS, derive_key
 from arena.local import LocalPlayer, play_match, run_match, sample
 from arena.referee import Fault, MatchSettings, MatchSpec, Record, game_results
-from arena.schedule import keyed_shuffle, seat_orders
+from arena.schedule import draw_seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
 BLOCKS, GAMES, SEATS = 6, 12, 4
@@ -43,11 +43,7 @@ def play_half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot
     key = derive_key(b"tests", f"block|{block}")
     names = ("OLD" if number == 0 else "NEW", *(f"bot {other}" for other in range(1, SEATS)))
     spec = MatchSpec(
-        2 * block + number,
-        key,
-        names,
-        seat_orders(SEATS, GAMES, keyed_shuffle(key, "seats")),
-        MatchSettings(rules=PRESETS[rules]),
+        2 * block + number, key, names, draw_seat_orders(key, SEATS, GAMES), MatchSettings(rules=PRESETS[rules])
     )
     players = [LocalPlayer(name, bot) for name, bot in zip(names, (subject, *field), strict=True)]
     return play_match(spec, players, keep_moves=True)
