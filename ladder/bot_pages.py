@@ -421,13 +421,20 @@ class BotList:
 
 
 def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
-    """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
-    refs = {id: ref.rpartition("@") for id, ref in store.version_refs_by_id(context.connection).items()}
-    version_counts = Counter(bot for bot, _, _ in refs.values())
+    """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`.
+
+    Case is ignored. limit: None for all.
+    """
+    version_counts: Counter[str] = Counter()  # by bot
+    numbers: dict[int, int] = {}  # by the id of a version
+    for id, version_ref in store.version_refs_by_id(context.connection).items():
+        name, _, number = version_ref.rpartition("@")
+        version_counts[name] += 1
+        numbers[id] = int(number)
     text = search.casefold().strip()
     matching = []
     for bot in store.all_bots(context.connection):
-        active_version = int(refs[bot.active_version_id][2]) if bot.active_version_id else None
+        active_version = None if bot.active_version_id is None else numbers[bot.active_version_id]
         row = BotSummary(bot.name, bot.pseudonym, bot.login, bot.is_reference, active_version, version_counts[bot.name])
         visible_row = hide_fields(row, context.viewer, bot.login)
         if text in f"{visible_row.bot} {visible_row.pseudonym} {visible_row.owner or ''}".casefold():
