@@ -104,10 +104,10 @@ class LocalProgram:
 
 
 class MatchReporter:
-    """The results of a match so far: finished `games`, games `won` (a draw counts 1/k), and the number of faults.
+    """The results of a table's matches so far: finished `games`, games `won` (a draw counts 1/k), number of faults.
 
-    total_games: of the match. lost: how often the program ended before its match. away_s: the maximum time for a
-    move; a program that is away for longer has forfeited the game.
+    total_games: of all matches that have begun. lost: how often the program ended before its match. away_s: the
+    maximum time for a move; a program that is away for longer has forfeited the game.
     """
 
     def __init__(self) -> None:
@@ -117,6 +117,8 @@ class MatchReporter:
         self.lost = 0
         self.away_s = 0.0
         self.total_games = 0
+        self._match_games = 0  # of the present match
+        self._last_game: int | None = None  # the number of the present match's last game, -1 before it; None: no match
         self._seat = 0
         self._players: list[str] = []
 
@@ -131,32 +133,46 @@ class MatchReporter:
             case "hello":
                 yield self._read_hello(message)
             case "game_start":
-                self._seat, self._players = message["seat"], message["players"]
-                yield f"game {message['game'] + 1} of {self.total_games} begins"
+                self._begin_game(message)
+                yield f"game {message['game'] + 1} of {self._match_games} begins"
             case "error":
                 self.faults += 1
                 substitute = f"; played instead: {json.dumps(message['used'])}" if message["used"] else ""
                 yield f"fault {message['code']}: {message['message']}{substitute}; lives left: {message['lives']}"
             case "game_over":
-                yield f"game {message['game'] + 1} of {self.total_games}: {self._count_game(message)}"
+                yield f"game {message['game'] + 1} of {self._match_games}: {self._count_game(message)}"
             case "match_over":
+                self._last_game = None
                 yield f"match over: {self.summary}"
 
     @property
     def summary(self) -> str:
-        """The result of the match as text."""
+        """The results as text."""
         missing_games = self.total_games - self.games
         note = f", {missing_games} not played to the end" if missing_games > 0 else ""
         return f"{self.won:g} of {self.total_games} games won{note}, {self.faults} faults"
 
     def _read_hello(self, message: dict[str, Any]) -> str:
-        """Store the match's number of games and its time limits; return the match in words."""
+        """Store the match's number of games and its time limits; return the match in words.
+
+        A program that is started again during a match gets another hello.
+        """
         match, limits = message["match"], message["limits"]
-        self.total_games = int(match["games"])
+        self._match_games = int(match["games"])
+        if self._last_game is None:
+            self.total_games += self._match_games
+            self._last_game = -1
         self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
         clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
         rules = message["ruleset"]["name"]
         return f"match: {rules}, {match['seats']} seats, you are {match['your_handle']}; {clock}"
+
+    def _begin_game(self, message: dict[str, Any]) -> None:
+        """Store the players of a game. A number that isn't higher begins another match, after a void one."""
+        if message["game"] <= self._last_game:
+            self.total_games += self._match_games
+        self._last_game = message["game"]
+        self._seat, self._players = message["seat"], message["players"]
 
     def _count_game(self, message: dict[str, Any]) -> str:
         """Count a game that has ended, and return its result in words. A draw counts as a share of a win."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import serve
 
+from arena.connect import MatchReporter
 from arena.referee import verify_record
 from tests.command import Command
 from tests.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
@@ -62,6 +63,27 @@ def read_until(command: Command, what: str) -> str:
 
 def faults(there: TableServer, match: int = 0) -> list[str]:
     return [fault.code for game in there.records[match].games for fault in game.faults]
+
+
+def test_the_games_of_all_matches_count_but_not_of_a_repeated_hello() -> None:
+    """After a void match, which ends without a line, a game's number begins again."""
+    reporter = MatchReporter()
+    hello = {"type": "hello", "match": {"games": 2, "seats": 2, "your_handle": "A"}, "ruleset": {"name": "coup"}}
+    hello["limits"] = {"limit_ms": 500, "bank_ms": 0}
+    ends = {"type": "game_over", "winner": 0}
+
+    def count(*numbers: int, over: bool = True) -> str:
+        """Count a match of these games, each in a new process; return the last text."""
+        texts = [""]
+        for number in numbers:
+            start = {"type": "game_start", "game": number, "seat": 0, "players": ["A", "B"]}
+            for message in (hello, start, {**ends, "game": number}, *[{"type": "match_over"}] * (over and number == 1)):
+                texts += reporter.count_line(json.dumps(message))
+        return texts[-1]
+
+    assert count(0, 1) == "match over: 2 of 2 games won, 0 faults"
+    assert count(0, over=False) == "game 1 of 2: you won"
+    assert count(0, 1) == "match over: 5 of 6 games won, 1 not played to the end, 0 faults"
 
 
 def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
