@@ -516,6 +516,8 @@ class Policy:
         self._np = None
         if numpy or (numpy is None and sum(len(row) for rows, _ in layers for row in rows) >= _NUMPY_FROM):
             self._np = _numpy()
+        if not len(layers) or not len(layers[0][0]):
+            raise ValueError("a policy needs a layer with an output")
         self.inputs = self.outputs = len(layers[0][0][0])
         for rows, bias in layers:
             if {*map(len, rows)} != {self.outputs} or len(rows) != len(bias):

@@ -76,6 +76,9 @@ def test_equal_scores_are_one_choice_and_chance_draws_by_the_softmax() -> None:
 def test_a_wrong_policy_is_refused() -> None:
     with pytest.raises(ValueError, match="no activation 'sigmoid'; there are: tanh, relu, none"):
         Policy([([[1.0]], [0.0])], "sigmoid")
+    for no_output in ([], [([], [])]):
+        with pytest.raises(ValueError, match="a policy needs a layer with an output"):
+            Policy(no_output)
     with pytest.raises(ValueError, match="a layer needs 1 weights and a bias for each of its 1 outputs"):
         Policy([([[1.0]], [0.0]), ([[1.0, 2.0]], [0.0])])
     for layer in (([[1.0, 2.0], [3.0, 4.0]], [0.0]), ([[1.0, 2.0], [3.0]], [0.0, 0.0])):
