@@ -310,8 +310,8 @@ def _list_versions(
     """Return a bot's versions with their totals, in order of number."""
     connection, sealed = context.connection, context.sealed_finals
     ids = [version.id for version in versions]
-    rated_totals = store.total_matches(connection, ids, sealed, True)
-    totals = store.total_matches(connection, ids, sealed, False)
+    rated_totals = store.total_matches(connection, ids, sealed, rated=True)
+    totals = store.total_matches(connection, ids, sealed, rated=False)
     faults = store.count_faults(connection, ids, sealed)
     blocked_reasons = store.barred_versions(connection, bot.id)
     rows = (

@@ -63,7 +63,10 @@ class PhaseRequests:
         limit_ms: int,
         bank_ms: int,
     ) -> bytes:
-        """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
+        """Return the request line of one seat, for which `messages.make_request` has the same parameters.
+
+        `events`: encoded.
+        """
         _, seat, cards, drawn, discards, examined_role = view
         you = _encode_own_view(seat, cards, drawn, discards, examined_role)
         if certain.players or certain.deck:

@@ -42,7 +42,7 @@ class _Died(BaseException):
 
 
 class ScriptPeer:
-    """The program's side of the pipes. Reads and writes block; closing the box interrupts them.
+    """The program's side of the pipes. Reads and writes block; closing the box interrupts them, as `killed` then ends.
 
     `thawed` is clear while the box is frozen. A script sets the usage that its box reports: `cpu_ns` and `waited_ns`
     (by `burn` and `starve`), `ready` and `sleeps` (see `CpuUsage`), and `peak_bytes`.

@@ -15,7 +15,7 @@ class TableMatch:
 
     `spectator_view`: what all may see. `ended`: whether its events are ignored from now on; `finish` sets it, and
     `LiveTable.close`, which may run in another thread. `notify` is called with each event, from several threads; only
-    the thread of the table's event loop may call the methods.
+    the thread of the table's event loop may call the methods. `pace`, `min_window_s`: as of `LiveMatch`.
     """
 
     def __init__(

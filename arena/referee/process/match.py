@@ -112,7 +112,7 @@ class _Player:
 
 
 class _Match:
-    """A match while it is played: its processes, and the parts of its result."""
+    """A match while it is played: its processes, and the parts of its result. For parameters see `play_match`."""
 
     def __init__(
         self,
