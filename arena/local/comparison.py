@@ -36,19 +36,10 @@ def compare(
     if not 0 < min_effect <= 1:
         raise ValueError(f"min_effect={min_effect}: from above 0 to 1 is allowed")
     evidence = Evidence(min_effect)
-    with closing(
-        play_blocks(
-            old,
-            new,
-            against,
-            max_pairs=max_pairs,
-            rules=rules,
-            seats=seats,
-            match_games=match_games,
-            seed=seed,
-            jobs=jobs,
-        )
-    ) as blocks:
+    played_blocks = play_blocks(
+        old, new, against, max_pairs=max_pairs, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs
+    )
+    with closing(played_blocks) as blocks:
         for pairs in blocks:
             evidence.add(pairs)
             if evidence.verdict is not None:

@@ -33,22 +33,13 @@ from ladder.settings import LadderError
 MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
 MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
 MAX_ALIGNED_LINES = 1_500  # of each side: the time of the alignment grows with the square
-MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
-    120,
-    300.0,
-    3 << 30,
-)  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
+# For all: sixty bots of 25 KB take 5 s of CPU and 90 MB.
+MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = 120, 300.0, 3 << 30
 
 _WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
 _ENDINGS = {f".{word}" for word in _WORDS.split()}
-_FOREIGN_FOLDERS = {
-    "node_modules",
-    "site-packages",
-    "vendor",
-    "third_party",
-    "venv",
-    ".venv",
-}  # folders of what others wrote
+# Folders of what others wrote.
+_FOREIGN_FOLDERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}
 
 
 @dataclass(frozen=True, slots=True)
