@@ -184,13 +184,13 @@ def add_members(
         valid_name = normalize_team_name(name)
         _require_no_staff(user)
         team = team_names.setdefault(valid_name.casefold(), valid_name)
-        membership = current.get(user.login)
-        is_member = membership is not None and membership.team == team  # only the time of joining may change
-        if membership is not None and is_member and since in (None, membership.joined_at):
+        present = current.get(user.login)
+        replaced = present if present is not None and present.team == team else None  # by one with another time
+        if replaced is not None and since in (None, replaced.joined_at):
             continue
-        left_team = None if membership is None or is_member else membership.team
-        own = [row for row in memberships if row.login == user.login and not (is_member and row == membership)]
-        _require_may_join(user, left_team, own, move=move, joined_at=joined_at)
+        left_team = None if present is None or present == replaced else present.team
+        earlier = [row for row in memberships if row.login == user.login and row != replaced]
+        _require_may_join(user, left_team, earlier, move=move, joined_at=joined_at)
         text = _describe_change(team, left_team, since)
         store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
         store.join_team(connection, team, user.id, joined_at)
