@@ -260,13 +260,12 @@ def test_a_mistake_fails_one_step_with_its_fix(output: dict[str, list[str]], nam
 LATER = ("fiftieth", "writes_files")  # they show after the first requests
 
 
-@pytest.mark.clock
 def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
     bad = [path for path in sorted(MISTAKES.glob("*.py")) if path.stem not in LATER]
     for path in bad:
         mistake(path.stem)(place)
     good = place.bots(3)
-    clocks = ("--start-ms", 4000, "--limit-ms", 500, "--bank-ms", 3500)
+    clocks = ("--start-ms", 4000, "--limit-ms", 500, "--bank-ms", 1500)
 
     ran = place.run("run", *good, *(path.name for path in bad), *clocks, "--out", "out")
     assert ran.code == 2

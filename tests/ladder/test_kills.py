@@ -24,7 +24,17 @@ from ladder.runner import LadderRunner
 from ladder.store import METADATA
 from tests.cli_workspace import LIMIT_S, Place
 from tests.ladder.invariants import problems, require_sound
-from tests.ladder.ladders import BUILDING, Waiting, has_more, ladder_in, played, run_two, start_runner, start_script
+from tests.ladder.ladders import (
+    BUILDING,
+    Waiting,
+    freeze,
+    has_more,
+    ladder_in,
+    played,
+    run_two,
+    start_runner,
+    start_script,
+)
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
@@ -75,17 +85,17 @@ def workers(pid: int) -> list[int]:
 
 @MOSTLY_SQLITE
 def test_a_repeatedly_killed_runner_loses_nothing(place: Place, url: str | None) -> None:
-    """Kills begin at its start, during checks and matches; half of them kill all of its processes."""
+    """It is killed at its start, and during checks and matches; in half of the kills with all of its processes."""
     folder = ladder_in(place, url)
     chance = random.Random(3101)
     with opened(folder) as ladder:
         kept = 0
-        for kill in range(4 if url is None else 2):  # a server knows nothing of a runner's workers
+        for kill in range(max(KILLS, 2)):
             process = start_runner(place, folder)
             if kill % 2:
                 place.wait(has_more(ladder), process=process)
             time.sleep(chance.uniform(0, 0.5 if kill % 2 else 2.0))
-            doomed = [process.pid, *(workers(process.pid) if kill % 4 > 1 else ())]
+            doomed = [process.pid, *(workers(process.pid) if kill % 4 in (1, 2) else ())]
             for pid in doomed:
                 with contextlib.suppress(ProcessLookupError):  # a worker ends with its runner
                     os.kill(pid, signal.SIGKILL)
@@ -121,6 +131,7 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
 def test_the_next_check_replaces_the_steps_of_a_killed_runner(place: Place, url: str | None) -> None:
     """In the end each step is there once. With a server all its processes are killed."""
     folder = ladder_in(place, url, fit=True)
+    freeze(folder)
     slow = Waiting(place)
     with opened(folder) as ladder:
         submit_bot(ladder, slow.folder, "ada")

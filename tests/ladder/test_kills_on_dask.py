@@ -13,7 +13,7 @@ from ladder.ladder import open_ladder
 from tests.cli_workspace import Place
 from tests.dask import Cluster
 from tests.ladder.invariants import require_sound
-from tests.ladder.ladders import BUILDING, Waiting, cache, has_more, ladder_in
+from tests.ladder.ladders import BUILDING, Waiting, cache, freeze, has_more, ladder_in
 
 pytestmark = [
     pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on"),
@@ -65,6 +65,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
 def test_steps_of_a_check_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
     """After a worker is killed another one repeats the check; clients see the progress of each."""
     folder = ladder_in(place, fit=True)
+    freeze(folder)
     slow = Waiting(place)
     with closing(open_ladder(folder)) as ladder:
         submit_bot(ladder, slow.folder, "ada")

@@ -19,7 +19,7 @@ from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 
 WAIT_S = 240
-KILLS = 10 if "ARENA_SOAK" in os.environ else 3
+KILLS = 10 if "ARENA_SOAK" in os.environ else 2
 FILE = """
 players = ["a", "b", "c"]
 seats = 3

@@ -25,7 +25,7 @@ from ladder.users import issue_secret
 from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.classes import look
 from tests.ladder.invariants import require_sound
-from tests.ladder.ladders import ladder_in
+from tests.ladder.ladders import freeze, ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.postgres import postgres_problem
 
@@ -111,6 +111,7 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
 def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
     """Its runner ends with it, and the next one repeats the check."""
     folder = ladder_in(place, fit=True)
+    freeze(folder)
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         assert upload(server, token(folder), slow.encode())[0] == 201
