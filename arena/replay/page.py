@@ -18,6 +18,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -60,15 +61,19 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
     )
 
 
+@cache  # a server makes a page for each request
 def style_sheets(*names: str) -> str:
     """Return the text of the style sheets that all pages share, then of these ones of `static/`, without indents."""
     texts = ((_STATIC / f"{name}.css").read_text("utf-8") for name in ("tokens", "look", *names))
     return "\n".join(line.strip() for text in texts for line in text.splitlines())
 
 
+@cache
 def inline_module(name: str) -> str:
     """Return a module of `static/` with all its imports, as the text of one inline module."""
-    return "\n".join(("const modules = {};", *dict(_order_modules(name, ())).values()))
+    texts: dict[str, str] = {}
+    _add_module(name, texts, ())
+    return "\n".join(("const modules = {};", *texts.values()))
 
 
 def json_element(name: str, value: Any) -> str:
@@ -82,21 +87,23 @@ def json_element(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def _order_modules(name: str, importers: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of all modules that a module imports, then of the module itself.
+def _add_module(name: str, texts: dict[str, str], importers: tuple[str, ...]) -> None:
+    """Add to `texts`, by name, the modules that a module imports, then the module itself, each unless it is there.
 
     importers: those that led to the module, outermost first. Raises ValueError if modules import each other.
     """
     if name in importers:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*importers, name))}")
+    if name in texts:
+        return
     if (_STATIC / f"{name}.min.js").exists():
-        yield name, _wrap_vendored_module(name)
+        texts[name] = _wrap_vendored_module(name)
         return
     source = _OMITTED.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
     for _, imported in _IMPORT.findall(source):
-        yield from _order_modules(imported, (*importers, name))
+        _add_module(imported, texts, (*importers, name))
     body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
-    yield name, _wrap_module(name, body, ", ".join(_EXPORT.findall(source)))
+    texts[name] = _wrap_module(name, body, ", ".join(_EXPORT.findall(source)))
 
 
 def _wrap_vendored_module(name: str) -> str:
