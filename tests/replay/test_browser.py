@@ -581,16 +581,27 @@ def test_a_game_can_be_read_on_a_phone(look: Callable[..., Any]) -> None:
     assert bar["y"] + bar["height"] <= 640
 
 
+def test_a_table_of_four_with_odds_fits_in_the_page_of_a_match_on_a_laptop(look: Callable[..., Any]) -> None:
+    page = look("#game=0&turn=4&seat=1", width=1118, height=736)  # of its frame at 1280 by 800
+    bar = page.locator(".controls").bounding_box()["y"]
+    assert [
+        box for box in (seat.bounding_box() for seat in page.locator(".seat").all()) if box["y"] + box["height"] > bar
+    ] == []
+
+
 def test_the_cards_of_ten_players_fit(reader: Reader, tmp_path: Path) -> None:
-    """None is cut off, or covers another; a name of five letters is shown completely."""
-    match = sample("coup", 10, 1) | {"bots": [f"mybo{place}" for place in range(10)]}
+    """None is cut off, nor covers another, nor do a seat's tags; a name of five letters is shown completely."""
+    match = sample("reformation-inquisitor", 10, 1) | {"bots": [f"mybo{place}" for place in range(10)]}
     (tmp_path / "page.html").write_text(replay_page([match], "coup"), "utf-8")
     cut = """all => all.filter(one => one.scrollWidth > one.clientWidth ||
         one.getBoundingClientRect().right > one.closest(".seat").getBoundingClientRect().right - 4)"""
+    covered = """all => all.filter(one => one.querySelector(".label > :last-child").getBoundingClientRect().right >
+        one.querySelector(".change").getBoundingClientRect().left).map(one => one.textContent)"""
     for width in (390, 720, 1280):
         shown = reader.open(tmp_path / "page.html", width=width)
         for _ in range(4):
             assert shown.locator(".seat .card, .seat .name").evaluate_all(f"{cut}.map(one => one.textContent)") == []
+            assert shown.locator(".seat:has(.label > :last-child):has(.change)").evaluate_all(covered) == []
             press(shown, "ArrowRight", 3)
 
 

@@ -9,8 +9,8 @@ const LABELS = { actor: "acts", target: "target", challenger: "challenges", bloc
 
 /** A table: `shown[seat]` is what a seat shows, as from `seatsAt`; `nearest` sits at the bottom; `stage` is an element. */
 export function tableView(shown, nearest, stage) {
-  const around = cells(shown.length);
-  const style = { "--columns": 2 * around[0].column, "--stage": around.some(({ row }) => row === 2) ? 3 : 1 };
+  const { columns, stageColumn, around } = cells(shown.length);
+  const style = { "--columns": columns, "--stage": stageColumn };
   const seats = shown.map((now, seat) => place(now, seat, around[(seat - nearest + shown.length) % shown.length]));
   return h("section", { class: "felt", style, "aria-label": "Table" }, stage, h("ol", { class: "seats", "aria-label": "The table" }, seats));
 }
@@ -75,17 +75,20 @@ export function latest(claims, seat) {
   return [...found.values()];
 }
 
-// The cells around the stage, clockwise from the bottom's middle: { row, column, order }, in rows 1 to 3 and halves of a
-// column. Four to seven players have one on either side of the stage, more have one or two on either side of the bottom.
+// The cells around the stage, clockwise from the bottom's middle, in rows 1 to 3 and halves of a column. Four to seven players
+// have one on either side, next to all rows where it touches no seat; more have one or two on either side of the bottom.
 function cells(seats) {
   const middle = seats > 3 && seats < 8 ? 1 : 0;
   const low = Math.max(0, Math.ceil((seats - 6) / 2) - middle);
   const above = seats - 1 - 2 * (low + middle);
   const wide = Math.max(above, 2 * low + 1, 3 + middle);
-  const row = (number, from, count) => Array.from({ length: count }, (_, place) => [number, from + 2 * place]);
-  const around = [[3, wide], ...row(3, wide - 2 * low, low).reverse(), ...row(2, 1, middle), ...row(1, wide - above + 1, above)];
-  const right = [...row(2, 2 * wide - 1, middle), ...row(3, wide + 2, low).reverse()];
-  return [...around, ...right].map(([line, column], place) => ({ row: line, column, order: place || seats }));
+  const row = (number, from, count, span = 2) => Array.from({ length: count }, (_, place) => [number, from + span * place, span]);
+  const [top, bottom] = [above < 3 ? Math.min(4, (2 * wide) / above) : 2, low ? 2 : 4];
+  const side = above === 1 ? "1 / 4" : "2 / 4";
+  const left = [...row(3, wide - 2 * low, low).reverse(), ...row(side, 1, middle)];
+  const right = [...row(side, 2 * wide - 1, middle), ...row(3, wide + 2, low).reverse()];
+  const around = [[3, wide + 1 - bottom / 2, bottom], ...left, ...row(1, wide + 1 - (top * above) / 2, above, top), ...right];
+  return { columns: 2 * wide, stageColumn: middle ? 3 : 1, around: around.map(([line, column, span], place) => ({ row: line, column, span, order: place || seats })) };
 }
 
 function place(now, seat, cell) {
