@@ -3,7 +3,7 @@
 const EACH_MS = 2_500;
 let timer = null;
 
-function next() {
+function showNext() {
   const part = [...document.querySelectorAll(".screen tr:not(.shown)")].pop() ?? document.querySelector(".finale:not(.shown)");
   if (!part?.matches("tr")) clearInterval(timer);
   if (!part) return;
@@ -14,10 +14,10 @@ function next() {
   history.replaceState(history.state + 1, ""); // a reload shows as many parts again
 }
 
-function all() {
+function showAll() {
   clearInterval(timer);
-  timer = setInterval(next, EACH_MS);
-  next();
+  timer = setInterval(showNext, EACH_MS);
+  showNext();
 }
 
 // While a final is played: rows move to their new places, with marks since the last change, and recent games play.
@@ -39,37 +39,40 @@ async function refresh() {
   board.replaceChildren(...fresh.childNodes);
   for (const row of rowsOf(board)) {
     const by = marks.get(row.dataset.bot);
-    row.querySelector(".moved").innerHTML = by ? `<span class="${by > 0 ? "up" : "down"}">${by > 0 ? "▲" : "▼"}${Math.abs(by)}</span>` : "";
+    const cell = row.querySelector(".moved");
+    if (by) cell.classList.add(by > 0 ? "up" : "down");
+    cell.textContent = by ? `${by > 0 ? "▲" : "▼"}${Math.abs(by)}` : "";
     const y = (before.get(row.dataset.bot)?.[1] ?? board.offsetHeight) - row.offsetTop;
     if (y && !still) row.animate({ translate: [`0 ${y}px`, "0 0"] }, { duration: MOVE_MS, easing: "ease" });
   }
-  if (frame && !frame.src) feature();
+  if (frame && !frame.src) playFeatured();
 }
 
-function feature() {
+function playFeatured() {
   if (board?.dataset.featured) frame.src = `/matches/${board.dataset.featured}/replay?public=true&shown=${Date.now()}#play`;
 }
 
 frame?.addEventListener("load", ({ target: { contentDocument: replay } }) => {
   replay.styleSheets[0]?.insertRule(`.holds, header, .place ~ *, .odds${still ? "" : ", .controls"} { display: none !important; }`);
-  replay.addEventListener("replayend", () => setTimeout(feature, PAUSE_MS));
+  replay.addEventListener("replayend", () => setTimeout(playFeatured, PAUSE_MS));
 });
-if (board) setInterval(refresh, REFRESH_MS);
+const refreshLater = () => setTimeout(() => refresh().finally(refreshLater), REFRESH_MS); // one answer after the other
+if (board) refreshLater();
 else {
   document.documentElement.classList.add("staged");
   const shown = history.state ?? 0;
   history.replaceState(0, "");
-  for (let part = 0; part < shown; part += 1) next();
+  for (let part = 0; part < shown; part += 1) showNext();
 }
 
 document.addEventListener("click", (event) => {
   const stage = event.target.dataset?.stage;
-  if (stage) (stage === "all" ? all : next)();
+  if (stage) (stage === "all" ? showAll : showNext)();
 });
 document.addEventListener("keydown", (event) => {
   if (board || event.target.matches("button, a") || event.ctrlKey || event.metaKey) return;
-  if (event.key === "a") all();
-  else if ([" ", "Enter", "ArrowDown", "ArrowRight", "PageDown"].includes(event.key)) next();
+  if (event.key === "a") showAll();
+  else if ([" ", "Enter", "ArrowDown", "ArrowRight", "PageDown"].includes(event.key)) showNext();
   else return;
   event.preventDefault();
 });

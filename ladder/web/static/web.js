@@ -1,10 +1,6 @@
-// A page asks for itself again when the ladder has changed: at most every 30 s, not all at once, and not unseen.
-// A page with data-soon is one that people wait before.
-const MIN_MS = 30_000;
-const ONCE_MS = 10_000;
-const soon = () => document.querySelector("[data-soon]") !== null;
-let last = performance.now();
-let waits = false;
+// The script of all pages: times of the reader's zone, refreshes, and forms.
+
+// ---- times
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
 const FAR_S = 30 * 86_400; // beyond, a date says more than a number of days
@@ -36,81 +32,111 @@ function localTimes(root) {
   }
 }
 
-function busy(main) {
-  const active = document.activeElement;
-  const typing = active && main.contains(active) && active.matches("input, select, textarea");
-  const filled = [...main.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue);
-  return typing || filled || main.querySelector("[data-still], details[open] form[method=post]") !== null;
-}
+localTimes(document);
+setInterval(() => localTimes(document), 60_000);
 
-function ask() {
-  waits = false;
-  const main = document.getElementById("main");
-  if (document.hidden || busy(main)) return later();
-  last = performance.now();
-  window.htmx?.trigger(main, "changed");
-}
-
-function later() {
-  if (waits) return;
-  waits = true;
-  const spread = soon() ? 0 : 1_000 + Math.random() * 4_000;
-  setTimeout(ask, Math.max(0, last + (soon() ? 1_000 : MIN_MS) - performance.now()) + spread);
-}
+// ---- addresses
 
 // The address of a match leads to a moment of its games: /matches/812#game=7&turn=14
-function follow() {
+function followMoment() {
   const frame = document.querySelector("iframe[data-follow]");
-  if (frame && location.hash.startsWith("#game=")) frame.contentWindow.location.replace(new URL(location.hash, frame.src));
+  if (!frame || !location.hash.startsWith("#game=")) return;
+  frame.contentWindow.location.replace(new URL(location.hash, frame.src));
+  frame.scrollIntoView();
 }
 
 // An address leads to what is folded, too.
-function unfold() {
-  const place = location.hash && document.getElementById(location.hash.slice(1)); // :target isn't set yet
-  if (place?.matches?.("details")) place.open = true;
+function unfoldTarget() {
+  const target = location.hash && document.getElementById(location.hash.slice(1)); // :target isn't set yet
+  if (target?.matches?.("details")) target.open = true;
 }
 
-localTimes(document);
-unfold();
+for (const read of [followMoment, unfoldTarget]) {
+  read();
+  addEventListener("hashchange", read);
+}
 for (const page of document.querySelectorAll(":is(.top nav, .tabs) [aria-current]")) page.parentElement.scrollLeft = page.offsetLeft - page.parentElement.offsetLeft - 32; // where the pages take more than a row
-// Nothing needs htmx before the first paint; the pages of an exported site never do.
-if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) })))));
-addEventListener("hashchange", unfold);
-setInterval(() => localTimes(document), 60_000);
-follow();
-addEventListener("hashchange", () => {
-  follow();
-  document.querySelector("iframe[data-follow]")?.scrollIntoView();
-});
-// A form may have been opened since the page was asked for.
+
+// ---- refreshes: a page requests itself again when the ladder has changed
+
+const REFRESH_MS = 30_000; // at least, and not all pages at once
+const AWAITED_MS = 1_000; // of a page with data-soon, which people wait before
+const isAwaited = () => document.querySelector("[data-soon]") !== null;
+let refreshedAt = performance.now();
+let isScheduled = false;
+
+function scheduleRefresh() {
+  if (isScheduled) return;
+  isScheduled = true;
+  const [pause, spread] = isAwaited() ? [AWAITED_MS, 0] : [REFRESH_MS, 1_000 + Math.random() * 4_000];
+  setTimeout(refresh, Math.max(0, refreshedAt + pause - performance.now()) + spread);
+}
+
+function refresh() {
+  isScheduled = false;
+  const main = document.getElementById("main");
+  if (document.hidden || isInUse(main)) return scheduleRefresh();
+  refreshedAt = performance.now();
+  window.htmx?.trigger(main, "changed");
+}
+
+// A refresh would lose what is typed or pressed now.
+function isInUse(part) {
+  const isFilled = [...part.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue);
+  return isFilled || part.matches(":active") || part.querySelector(":is(input, select, textarea):focus, [data-still], details[open] form[method=post]") !== null;
+}
+
+// Return a function that gives the new content the folds and the focus of the old one.
+function keepPlace() {
+  const summaries = () => [...document.querySelectorAll("#main summary")];
+  const nameOf = (summary) => `${summary.closest("tr")?.cells[0].textContent} ${summary.textContent}`;
+  const folds = new Map(summaries().map((summary) => [nameOf(summary), summary.parentElement.open]));
+  const focused = document.activeElement.closest("#main *")?.outerHTML;
+  return () => {
+    for (const summary of summaries()) summary.parentElement.open = folds.get(nameOf(summary)) ?? summary.parentElement.open;
+    if (focused && document.activeElement === document.body) [...document.querySelectorAll("#main *")].find((part) => part.outerHTML === focused)?.focus({ preventScroll: true });
+  };
+}
+
+let restorePlace = () => {};
 document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.elt.id !== "main" || !busy(detail.elt)) return;
-  detail.shouldSwap = false;
-  later();
+  restorePlace = keepPlace();
+  if (detail.elt.id !== "main" || !isInUse(detail.elt)) return;
+  detail.shouldSwap = false; // a form was opened since the request
+  scheduleRefresh();
 });
-document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
-document.addEventListener("visibilitychange", () => document.hidden || waits || later());
+document.body.addEventListener("htmx:afterSwap", () => {
+  localTimes(document.getElementById("main"));
+  offerPasswordText();
+  restorePlace();
+});
+document.addEventListener("visibilitychange", () => document.hidden || scheduleRefresh());
 if (document.querySelector("[data-feed]")) {
-  const feed = new EventSource(soon() ? "/changes?soon=true" : "/changes");
-  feed.onmessage = later;
+  const feed = new EventSource(isAwaited() ? "/changes?soon=true" : "/changes");
+  feed.onmessage = scheduleRefresh;
   feed.addEventListener("chat", readChat);
   document.addEventListener("visibilitychange", readChat);
-  setInterval(() => soon() && later(), 10_000); // some of its numbers change without an event
-  setInterval(later, 60_000); // and deadlines pass
+  setInterval(() => isAwaited() && scheduleRefresh(), 10_000); // some of its numbers change without an event
+  setInterval(scheduleRefresh, 60_000); // and deadlines pass
 }
 
 function readChat() {
   const lines = document.getElementById("chat-lines");
-  if (lines && !document.hidden && !busy(lines)) window.htmx?.trigger(lines, "chat");
+  if (lines && !document.hidden && !isInUse(lines)) window.htmx?.trigger(lines, "chat");
 }
+
+// Nothing needs htmx before the first paint; the pages of an exported site never do.
+if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) })))));
+
+// ---- forms
 
 // A form that htmx sends shows why it was refused.
 document.body.addEventListener("htmx:responseError", ({ detail }) => {
   const page = new DOMParser().parseFromString(detail.xhr.responseText, "text/html");
-  if (detail.elt.matches("form")) say(detail.elt, page.querySelector("#main .panel p")?.textContent ?? "");
+  if (detail.elt.matches("form")) showProblem(detail.elt, page.querySelector("#main .panel p")?.textContent ?? "");
 });
 
-// A bot is sent with the paths of its files, and its form stays filled in when the server rejects it.
+// Return the files below a dropped entry, each with its path.
 async function filesOf(entry, above = "") {
   const path = above + entry.name;
   if (entry.isFile) return [[path, await new Promise((give, fail) => entry.file(give, fail))]];
@@ -125,35 +151,36 @@ async function filesOf(entry, above = "") {
   return found;
 }
 
-function say(form, what) {
+function showProblem(form, text) {
   const alert = form.querySelector("[role=alert]");
-  alert.textContent = what.replace(/^[a-z](?=[a-z']* )/, (letter) => letter.toUpperCase());  // not of a file's name
-  alert.hidden = !what;
+  alert.textContent = text.replace(/^[a-z](?=[a-z']* )/, (letter) => letter.toUpperCase()); // not of a file's name
+  alert.hidden = !text;
 }
 
-function tooLarge(form, files) {
-  const most = Number(form.dataset.most);
-  const all = files.reduce((sum, file) => sum + file.size, 0) / 2 ** 20;
-  say(form, all > most ? `The upload has ${all.toFixed(1)} MB; at most ${most} MB are allowed.` : "");
-  return all > most;
+function sizeProblem(files, max) {
+  const total = files.reduce((sum, [, file]) => sum + file.size, 0) / 2 ** 20;
+  return total > max ? `The upload has ${total.toFixed(1)} MB; at most ${max} MB are allowed.` : "";
 }
 
-async function send(form, found) {
+// Send a bot with the paths of its files; the form stays filled in when the server rejects it.
+async function submitFiles(form, found) {
   const button = form.querySelector("button");
   button.disabled = true;
   try {
     const files = await found;
-    if (tooLarge(form, files.map(([, file]) => file))) return;
+    const problem = sizeProblem(files, Number(form.dataset.most));
+    showProblem(form, problem);
+    if (problem) return;
     const body = new FormData();
-    for (const word of ["name", "owner", "at"]) if (form.elements[word]) body.append(word, form.elements[word].value);
+    for (const name of ["name", "owner", "at"]) if (form.elements[name]) body.append(name, form.elements[name].value);
     for (const [path, file] of files) body.append("files", file, path);
-    const answered = await fetch("/api/submissions", { method: "POST", body });
-    const result = await answered.json();
-    if (result.duplicate) say(form, `These files are identical to version ${result.number} of ${result.name}. No version was added.`);
-    else if (answered.ok) location.assign(`/bots/${encodeURIComponent(result.name)}/${result.number}#checks`);
-    else say(form, answered.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : result.error);
+    const response = await fetch("/api/submissions", { method: "POST", body });
+    const result = await response.json();
+    if (result.duplicate) showProblem(form, `These files are identical to version ${result.number} of ${result.name}. No version was added.`);
+    else if (response.ok) location.assign(`/bots/${encodeURIComponent(result.name)}/${result.number}#checks`);
+    else showProblem(form, response.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : result.error);
   } catch (problem) {
-    say(form, `Upload failed: ${problem.message}`);
+    showProblem(form, `Upload failed: ${problem.message}`);
   } finally {
     button.disabled = false;
   }
@@ -182,15 +209,15 @@ document.addEventListener("drop", (event) => {
   if (!form) return;
   event.preventDefault();
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
-  if (entries.length) send(form, Promise.all(entries.map((entry) => filesOf(entry))).then((each) => each.flat()));
+  if (entries.length) submitFiles(form, Promise.all(entries.map((entry) => filesOf(entry))).then((each) => each.flat()));
 });
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches(".drop")) return;
   event.preventDefault();
   const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
-  if (!files.length) say(form, "Choose a file or a folder first.");
-  else send(form, files.map((file) => [file.webkitRelativePath || file.name, file]));
+  if (!files.length) showProblem(form, "Choose a file or a folder first.");
+  else submitFiles(form, files.map((file) => [file.webkitRelativePath || file.name, file]));
 });
 
 // A form with data-keep stays as it is filled in when the server rejects it, and shows the reason.
@@ -208,9 +235,9 @@ document.addEventListener("submit", async (event) => {
     if (answer.status === 401) return signInAgain();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.querySelector("main form")) return form.submit();  // to the page that asks for a confirmation
-    say(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
+    showProblem(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
   } catch (problem) {
-    say(form, `The form wasn't sent: ${problem.message}`);
+    showProblem(form, `The form wasn't sent: ${problem.message}`);
   } finally {
     button.disabled = false;
   }
@@ -218,13 +245,13 @@ document.addEventListener("submit", async (event) => {
 
 // Back and reload lead from the answer to a form to the form's page: they don't send the form again.
 // A browser may refuse to store anything.
-const stored = (() => { try { return sessionStorage; } catch { return {}; } })();
-if (document.querySelector("[data-answer]") && stored.form) history.replaceState(null, "", stored.form);
+const session = (() => { try { return sessionStorage; } catch { return {}; } })();
+if (document.querySelector("[data-answer]") && session.form) history.replaceState(null, "", session.form);
 document.addEventListener("submit", ({ target }) => {
   if (target.getAttribute("method") !== "post") return;
-  if (target.matches("[data-login]")) return ["form", "typed", "unsent"].forEach((name) => delete stored[name]);  // it signs out
-  stored.form = location.href;
-  stored.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
+  if (target.matches("[data-login]")) return ["form", "typed", "unsent"].forEach((name) => delete session[name]); // it signs out
+  session.form = location.href;
+  session.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
 });
 
 // A form is filled in again, without passwords, once its user has signed in after the end of a session, or has gone back.
@@ -237,32 +264,33 @@ function keyOf(form) {
 }
 
 function signInAgain() {
-  stored.unsent = stored.typed;
+  session.unsent = session.typed;
   location.replace(`/sign-in?then=${encodeURIComponent(location.pathname + location.search)}`);
 }
 
-if (document.querySelector("[data-ended]") && stored.typed) signInAgain();
-else if (!document.querySelector("[data-back]")) delete stored.typed;
-const [unsent, typed] = JSON.parse(stored.unsent ?? "[]");
+if (document.querySelector("[data-ended]") && session.typed) signInAgain();
+else if (!document.querySelector("[data-back]")) delete session.typed;
+const [unsent, typed] = JSON.parse(session.unsent ?? "[]");
 if (unsent && location.pathname === "/sign-in") document.querySelector("h1").insertAdjacentHTML("afterend", '<p class="panel bad" role="alert">Nothing was saved. Sign in, then send the form again: it is filled in as before.</p>');
 for (const form of document.forms) {
   if (keyOf(form) !== unsent) continue;
-  delete stored.unsent;
+  delete session.unsent;
   fieldsOf(form).forEach((field, place) => ([field.value, field.checked] = typed[place]));
   for (let part = form; (part = part.parentElement?.closest("details")); ) part.open = true;
   form.querySelector("button:not([type=button])")?.focus();
 }
 
 // A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.
-let sent = new Map();
+const ONCE_MS = 10_000;
+let sentAt = new Map();
 addEventListener("pageshow", ({ persisted }) => {
-  sent = new Map();
-  if (persisted) delete stored.unsent; // the form is as it was
+  sentAt = new Map();
+  if (persisted) delete session.unsent; // the form is as it was
 });
 document.addEventListener("submit", (event) => {
   const button = event.submitter ?? event.target;
-  if (performance.now() - (sent.get(button) ?? -Infinity) < ONCE_MS) event.preventDefault();
-  else if (!event.defaultPrevented) sent.set(button, performance.now());
+  if (performance.now() - (sentAt.get(button) ?? -Infinity) < ONCE_MS) event.preventDefault();
+  else if (!event.defaultPrevented) sentAt.set(button, performance.now());
 });
 
 // Signing out deletes the programs that the playground stored for the login, and offers to download them before.
@@ -273,7 +301,7 @@ document.querySelector("form[data-login]")?.addEventListener("submit", (event) =
     const [program, versions] = keys.map((key) => localStorage.getItem(key));
     if (program === null && versions === null) return localStorage.removeItem("coup-login");
     const texts = [`--- The program ---\n\n${program ?? ""}`, ...JSON.parse(versions ?? "[]").map(({ number, text }) => `--- Version ${number} ---\n\n${text}`)];
-    const dialog = document.createElement("dialog");
+    const dialog = Object.assign(document.createElement("dialog"), { ariaLabel: "Sign out" });
     dialog.innerHTML = '<form method="dialog" class="stack"><p>This browser stores your programs of the playground. They are deleted when you sign out.</p><p><a class="button" download="playground.txt">Download them</a> <button value="out" class="danger">Delete them and sign out</button> <button>Cancel</button></p></form>';
     dialog.querySelector("a").href = `data:text/plain;charset=utf-8,${encodeURIComponent(texts.join("\n\n"))}`;
     dialog.addEventListener("close", () => {
@@ -304,29 +332,30 @@ for (const field of document.querySelectorAll("[data-zone]")) {
 }
 
 // What is typed as a password can be looked at.
-for (const field of document.querySelectorAll("input[type=password]")) {
-  const box = Object.assign(document.createElement("input"), { type: "checkbox" });
-  const label = document.createElement("label");
-  label.className = "tick";
-  label.append(box, " Show it");
-  box.addEventListener("change", () => (field.type = box.checked ? "text" : "password"));
-  field.form.addEventListener("submit", () => (field.type = "password")); // else the browser remembers it as a text
-  field.closest("label").after(label);
+function offerPasswordText() {
+  for (const field of document.querySelectorAll("label:not(:has(+ .tick)) > input[type=password]")) {
+    const box = Object.assign(document.createElement("input"), { type: "checkbox" });
+    const label = Object.assign(document.createElement("label"), { className: "tick" });
+    label.append(box, " Show it");
+    box.addEventListener("change", () => (field.type = box.checked ? "text" : "password"));
+    field.form.addEventListener("submit", () => (field.type = "password")); // else the browser remembers it as a text
+    field.parentElement.after(label);
+  }
 }
-
-for (const button of document.querySelectorAll(".print")) button.addEventListener("click", () => window.print());
-
-for (const button of document.querySelectorAll("[data-back]")) button.addEventListener("click", () => {
-  if (stored.typed) stored.unsent = stored.typed;
-  history.back();
-});
+offerPasswordText();
 
 // A link to a page that takes long to compute shows progress until the page comes.
-for (const link of document.querySelectorAll("[data-slow]")) {
-  const bar = link.parentElement.querySelector("progress");
-  link.addEventListener("click", (event) => (bar.hidden = event.ctrlKey || event.metaKey));
-  addEventListener("pageshow", () => (bar.hidden = true)); // also after Back
-}
+const progressOf = (link) => link.parentElement.querySelector("progress");
+addEventListener("pageshow", () => document.querySelectorAll("[data-slow]").forEach((link) => (progressOf(link).hidden = true))); // also after Back
+
+document.addEventListener("click", ({ target, ctrlKey, metaKey }) => {
+  const pressed = target.closest(".print, [data-back], [data-slow]");
+  if (pressed?.matches(".print")) print();
+  if (pressed?.matches("[data-slow]")) progressOf(pressed).hidden = ctrlKey || metaKey;
+  if (!pressed?.matches("[data-back]")) return;
+  if (session.typed) session.unsent = session.typed;
+  history.back();
+});
 
 // A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {

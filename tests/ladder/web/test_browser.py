@@ -129,9 +129,12 @@ FILE = re.compile(r"\.(csv|json)$|download|build-log|files.tar|^/(health|ready)z
 
 
 def find_problems(page: Any, path: str, axe: Callable[..., list[str]], **dark: Any) -> list[str]:
-    """Return axe's findings in a page, for a phone in the light and a desktop in the dark, and what is too wide."""
+    """Return axe's findings in a page, for a phone in the light and another screen in the dark, and what is too wide.
+
+    dark: the rules for the other screen, a tablet; without them it is a desktop.
+    """
     found = []
-    for width, scheme, rules in ((390, "light", {}), (1280, "dark", dark)):
+    for width, scheme, rules in ((390, "light", {}), (768 if dark else 1280, "dark", dark)):
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
         found += [f"{path}, {width} px, {scheme}: {problem}" for problem in axe(page, **rules)]
@@ -230,6 +233,14 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
     page.goto(f"{server.url}/matches/{match}#game=2&turn=2")  # no game is shorter
     inner = page.frame_locator("iframe")
     inner.get_by_text("Turn 2", exact=False).first.wait_for()
+    scrolled = page.evaluate(
+        """() => new Promise((done) => {
+          const moment = scrollY;
+          addEventListener("hashchange", () => done([moment, scrollY]));
+          location.hash = "main"; // as the link that skips the frame
+        })"""
+    )
+    assert scrolled[0] > 100 > scrolled[1]
     page.goto(server.url + "/")
     inner.get_by_role("button", name="play", exact=True).wait_for()
     page.locator("iframe").scroll_into_view_if_needed()
@@ -262,7 +273,10 @@ def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: L
 
 
 def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) -> None:
-    """A form without fields, too: on the page of a final, a reload each second folded its button away."""
+    """A form without fields, too: on the page of a final, a reload each second folded its button away.
+
+    So does a page while it is pressed. A page that reloads keeps its folds and its focus.
+    """
     page, wrong = window(browser, server, "staff")
     asked: list[str] = []
     page.route("**/changes*", lambda route: route.fulfill(body="data: changed\n\n", content_type="text/event-stream"))
@@ -276,8 +290,18 @@ def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) 
     page.clock.run_for(90_000)
     assert asked == []
     summary.click()
+    page.locator("#health summary").click()
+    page.locator("h1").hover()
+    page.mouse.down()
+    page.get_by_role("link", name="Check the ladder").focus()
+    page.clock.run_for(90_000)
+    assert asked == []
+    page.evaluate("document.getElementById('main').isOld = true")
+    page.mouse.up()
     with page.expect_response("**/admin"):
         page.clock.run_for(90_000)
+    page.wait_for_function("() => !document.getElementById('main').isOld")
+    page.locator("#health[open] a:focus", has_text="Check the ladder").wait_for()
     assert wrong == []
 
 
@@ -432,7 +456,7 @@ def test_signing_out_offers_to_download_the_stored_programs_and_deletes_them(
     stored = {**own, "coup-eve/history": "[]", "coup-login": "eve", "coup-bob/program": "print(2)", "coup-pace": "slow"}
     page.evaluate("stored => Object.assign(localStorage, stored)", stored)
     page.get_by_role("button", name="Sign out").click()
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog", name="Sign out").get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Sign out").click()
     with page.expect_download() as started:
         page.get_by_role("link", name="Download them").click()
