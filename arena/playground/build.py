@@ -64,7 +64,7 @@ def build_playground(out: Path) -> None:
     files.add("playground.css", "\n".join(sheets).encode())
     for name in ("icon.svg", "dom.js", "memory.js"):
         files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
-    for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
+    for name in ("elements.js", "python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
     home = ("./index.html", "Coup")
     files.add("puzzles.html", puzzles_page(home).encode())

@@ -156,6 +156,28 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
         assert page.locator(".question").inner_text() == question
 
 
+def test_a_seat_that_is_taken_back_by_a_double_click_is_taken_back(window: Callable[..., Any]) -> None:
+    """The second connection ends the first one: that is no other tab."""
+    with serve_tables("person", "bot") as there:
+        page = window(there, "secret0")
+        page.locator(".moves .move").first.wait_for()
+        other = window(there, "secret0")
+        page.get_by_role("button", name="Play here").wait_for()
+        on_change(
+            page,
+            """const shown = document.querySelector(".banner").textContent.includes("another tab");
+            if (!shown) window.cleared = true;
+            if (shown && window.cleared) seen = true;""",
+        )
+        page.evaluate(CLICK, [".banner button"] * 2)
+        other.get_by_role("button", name="Play here").wait_for()
+        page.wait_for_function("() => window.cleared")
+        page.locator(".moves:not(.early)").wait_for()
+        page.keyboard.press("1")
+        page.locator(".log .line").first.wait_for()
+        assert page.evaluate("seen") is None
+
+
 def on_change(page: Any, script: str) -> None:
     """Run a script at each change of the page: a state that passes by itself can't be missed."""
     page.evaluate(

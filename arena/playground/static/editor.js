@@ -1,6 +1,6 @@
 // The editor of the program: Ace behind a few functions, so that another one can take its place.
 
-import { h } from "./dom.js";
+import { h } from "./elements.js";
 
 const load = (tag, attributes) =>
   new Promise((resolve, reject) => document.head.append(h(tag, { ...attributes, onload: resolve, onerror: () => reject(new Error("The editor can't be loaded.")) })));

@@ -1,6 +1,7 @@
 // The page around the two tabs: Play, and Write a bot.
 
-import { say, shade } from "./dom.js";
+import { toggleTheme } from "./dom.js";
+import { setText } from "./elements.js";
 import { keepProgramsFor } from "./memory.js";
 import { listen } from "./python.js";
 
@@ -34,8 +35,8 @@ for (const name of Object.keys(TABS)) {
     other.focus();
   };
 }
-document.getElementById("shade").onclick = shade;
-listen(({ text, ready }) => say(document.getElementById("python"), ready ? "" : text));
+document.getElementById("shade").onclick = toggleTheme;
+listen(({ text, ready }) => setText(document.getElementById("python"), ready ? "" : text));
 
 /** Return the login of the ladder that serves this page, "" if no user is signed in, null if it doesn't answer. */
 async function findLogin() {

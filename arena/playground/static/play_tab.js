@@ -1,6 +1,7 @@
 // The tab in which a visitor plays at a table of bots: the table's page, with the worker in place of a server.
 
-import { h, plain, read, refill, say } from "./dom.js";
+import { plain, read } from "./dom.js";
+import { h, refill, setText } from "./elements.js";
 import { remember, remembered, rememberedValue } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
@@ -16,12 +17,12 @@ const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-l
 const again = h("button", { class: "main", onclick: openTable }, "Play again");
 const wait = h("div", { class: "wait" }, waiting.text, waiting.bar, again);
 let settings = { rules: "coup", bots: ["honest", "bluffer", "opportunist"] };
-let opened = 0; // tables
+let newest = 0; // the number of the newest table
 let started = false; // Python
 let failed = false; // the worker was ended, and a match with one's own bot
 
 /** Fill the tab, and open the table of the last visit. */
-export function fill(panel) {
+export function fill() {
   const last = rememberedValue("table");
   if (last && fits(last)) settings = last;
   document.getElementById("new-table").onclick = choose;
@@ -32,11 +33,11 @@ export function fill(panel) {
     const ended = started && !ready;
     started = ready;
     if (failed) return;
-    say(waiting.text, ready ? "The cards are dealt." : text);
+    setText(waiting.text, ready ? "The cards are dealt." : text);
     waiting.bar.value = loaded;
     if (!ended) return;
     // The worker was ended, and the match with it. One's own bot would delay what the other tab does next.
-    if (!opened) return;
+    if (!newest) return;
     if (settings.bots.includes(OWN.name)) fail("Python was stopped, and the match with it.");
     else openTable();
   });
@@ -45,14 +46,14 @@ export function fill(panel) {
 /** On a ladder open a table for people, elsewhere copy the address of this page. */
 async function invite() {
   if (location.pathname.startsWith("/playground/")) return location.assign("/tables/new");
-  await navigator.clipboard.writeText(location.href.split("#")[0]);
-  say(document.querySelector("#invite b"), "The address is copied");
+  const copied = await navigator.clipboard?.writeText(location.href.split("#")[0]).then(() => true, () => false);
+  setText(document.querySelector("#invite b"), copied ? "The address is copied" : "Copy the address of this page");
 }
 
 function fail(text) {
   failed = waiting.bar.hidden = true;
   wait.hidden = again.hidden = false;
-  say(waiting.text, text);
+  setText(waiting.text, text);
 }
 
 function fits({ rules, bots = [] }) {
@@ -61,21 +62,21 @@ function fits({ rules, bots = [] }) {
 
 /** Show the table's page and start a match there. */
 async function openTable() {
-  const number = ++opened;
+  const number = ++newest;
   document.getElementById("welcome")?.replaceWith(frame, wait);
-  if (failed) say(waiting.text, "The cards are dealt.");
+  if (failed) setText(waiting.text, "The cards are dealt.");
   wait.hidden = waiting.bar.hidden = failed = false;
   again.hidden = true;
   await new Promise((resolve) => {
     frame.onload = resolve;
     frame.src = `${read("table-url")}?rules=${settings.rules}&table=${number}`;
   });
-  if (number !== opened) return;
+  if (number !== newest) return;
   follow();
   const source = remembered("program") ?? read("first-bot");
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
   const first = await play("open_table", { ...settings, source, pace: remembered("pace") ?? "normal", seed });
-  if (number !== opened) return;
+  if (number !== newest) return;
   wait.hidden = !failed;
   first.forEach(send);
   if (document.activeElement === document.body) frame.focus(); // the keys are the table's
@@ -83,20 +84,20 @@ async function openTable() {
 
 /** Call a function of the table. If one's own bot gives no answer, even inside C, end the worker and so the match. */
 async function play(name, value) {
-  const number = opened;
+  const number = newest;
   let line = null;
   let timer;
   const end = () => {
-    if (number === opened) fail(`The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and play again.`);
+    if (number === newest) fail(`The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and play again.`);
     restart();
-    if (number !== opened) openTable(); // its call waited for this one
+    if (number !== newest) openTable(); // its call waited for this one
   };
   const watch = (reached) => {
     clearTimeout(timer);
     line = reached || line;
     if (reached !== 0) timer = setTimeout(end, SILENCE_MS);
   };
-  const none = (error) => (failed || number !== opened ? [] : Promise.reject(error));
+  const none = (error) => (failed || number !== newest ? [] : Promise.reject(error));
   return call(`person_table.${name}`, [value], watch).catch(none).finally(() => clearTimeout(timer));
 }
 
@@ -113,30 +114,36 @@ function follow() {
     if (link === "#replay") openReplay((await call("person_table.replay")).page);
     if (link === "#review") openReview(event.target);
   });
-  const [outer, inner] = [document, frame.contentDocument].map((page) => page.documentElement);
-  const copy = (from, to) => from.dataset.theme !== to.dataset.theme && (to.dataset.theme = from.dataset.theme);
-  if (outer.dataset.theme) copy(outer, inner);
-  for (const [from, to] of [[outer, inner], [inner, outer]]) {
-    new MutationObserver(() => copy(from, to)).observe(from, { attributeFilter: ["data-theme"] });
-  }
+  const inner = frame.contentDocument.documentElement;
+  if (root.dataset.theme) copyTheme(root, inner);
+  new MutationObserver(() => copyTheme(inner, root)).observe(inner, { attributeFilter: ["data-theme"] });
+}
+
+const root = document.documentElement;
+new MutationObserver(() => copyTheme(root, frame.contentDocument?.documentElement)).observe(root, { attributeFilter: ["data-theme"] });
+
+function copyTheme(from, to) {
+  if (to && from.dataset.theme !== to.dataset.theme) to.dataset.theme = from.dataset.theme;
 }
 
 addEventListener("message", async ({ data, source }) => {
   if (source !== frame.contentWindow || !wait.hidden) return;
   const message = JSON.parse(data);
   if (message.rematch && settings.bots.includes(OWN.name)) return openTable(); // with the program as it is now
-  const number = opened;
+  const number = newest;
   const answers = await play("answer", message);
-  if (number === opened) answers.forEach(send);
+  if (number === newest) answers.forEach(send);
 });
 
+const REVIEWING = "Reviewing your moves …";
 const viewing = document.getElementById("viewing");
 viewing.addEventListener("close", () => viewing.querySelector("iframe")?.remove());
 
 /** Show the replay with a review, which takes the worker some seconds. */
 async function openReview(link) {
   const text = link.textContent;
-  link.textContent = "Reviewing your moves …";
+  if (text === REVIEWING) return; // a second click
+  link.textContent = REVIEWING;
   const { page } = await call("person_table.review").finally(() => (link.textContent = text));
   openReplay(page);
 }

@@ -9,8 +9,11 @@ let last = 0;
 
 /** What is known of Python: {text, ready, loaded}, loaded from 0 to 1. `listen(f)` calls f with it now and at each change. */
 const state = { text: "Python is loading.", ready: false, loaded: 0 };
-let isReady;
-let ready = new Promise((resolve) => (isReady = resolve));
+let markReady;
+let ready = new Promise((resolve) => (markReady = resolve));
+
+/** Return a promise that is kept once Python runs. */
+export const whenReady = () => ready;
 
 export function listen(act) {
   listeners.add(act);
@@ -31,7 +34,7 @@ export async function call(name, values = [], beat = null) {
 export function restart() {
   for (const each of calls.values()) each.reject(new Error("Python was stopped."));
   calls.clear();
-  ready = new Promise((resolve) => (isReady = resolve));
+  if (state.ready) ready = new Promise((resolve) => (markReady = resolve));
   publish("Python starts again.", false);
   send({ restart: true });
 }
@@ -52,7 +55,7 @@ addEventListener("message", async ({ data, source }) => {
   if (data.failed) return publish(`Python can't start: ${data.failed}. Reload the page.`, false);
   if (data.ready) {
     publish(`Python ${data.ready}`, true);
-    isReady();
+    markReady();
     return gotSnapshot(data.snapshot);
   }
   const asked = calls.get(data.id);

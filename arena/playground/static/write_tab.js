@@ -1,9 +1,10 @@
 // The tab in which a visitor writes a bot and plays it against sample bots.
 
-import { drawn, h, read, refill, say } from "./dom.js";
+import { read } from "./dom.js";
 import { makeEditor } from "./editor.js";
+import { h, refill, setText, svg } from "./elements.js";
 import { remember, remembered, rememberedValue } from "./memory.js";
-import { call, listen, restart } from "./python.js";
+import { call, listen, restart, whenReady } from "./python.js";
 
 const SAMPLES = read("samples"); // {name, about}
 const FIRST_OPPONENTS = ["honest", "counter", "turtle"];
@@ -69,9 +70,9 @@ export async function fill(panel) {
   showVersions();
   await openLink();
   addEventListener("hashchange", openLink);
-  listen(({ ready }) => ready || trial || say(state, "You can read and change the program while Python loads."));
-  await isReady();
-  if (!trial) say(state, versions.length ? "" : "See how many games this bot wins.");
+  listen(({ ready }) => ready || trial || setText(state, "You can read and change the program while Python loads."));
+  await whenReady();
+  if (!trial) setText(state, versions.length ? "" : "See how many games this bot wins.");
   if (location.pathname.startsWith("/playground/")) ladder.hidden = !(await fetch("/submit")).ok;
 }
 
@@ -93,7 +94,7 @@ async function run(games) {
   showLost([]); // Python can't open a game while it plays
   const watchdog = setInterval(() => performance.now() - own.beatAt > SILENCE_MS && end("silence"), 250);
   try {
-    await isReady();
+    await whenReady();
     if (own.reason) throw new Error(own.reason);
     if (before && wonGames(before, names).length < games) {
       await playTrial(own, { ...values, source: before.text }, (progress) => {
@@ -105,7 +106,7 @@ async function run(games) {
   } catch (error) {
     if (own.reason === "silence") await nameLoop(own, values);
     else if (own.reason === "stop") showStopped(own);
-    else say(state, own.reason ?? error.message);
+    else setText(state, own.reason ?? error.message);
   } finally {
     clearInterval(watchdog);
     trial = null;
@@ -122,7 +123,6 @@ function toggle(plays) {
 
 const chosenNames = () => opponents.map(({ value }) => value).filter(Boolean);
 const findOpponent = (name) => (SAMPLES.some((sample) => sample.name === name) ? name : { name, source: versions.find(({ number }) => `version ${number}` === name).text });
-const isReady = () => new Promise((resolve) => listen(({ ready }) => ready && resolve()));
 
 async function playTrial(own, values, act) {
   await call("trial.run_trial", [values], (progress) => {
@@ -143,22 +143,22 @@ function end(reason) {
 
 /** Play the match that gave no answer again, with a guard that names the line of the endless loop. */
 async function nameLoop(own, values) {
-  say(state, "No answer for 6 seconds. The match is played again to find the line.");
+  setText(state, "No answer for 6 seconds. The match is played again to find the line.");
   own.reason = null;
-  await isReady();
+  await whenReady();
   const see = (reached) => Object.assign(own, { line: reached, beatAt: performance.now() });
   const message = "this line, or one next to it, gave no answer for 6 seconds: it takes too long, or never ends";
   const { problem } = await call("trial.find_endless_loop", [{ ...values, match: own.match }], see).catch(() => ({ problem: { line: own.line, message } }));
   own.beatAt = Infinity;
   if (problem) showProblems([problem]);
-  say(state, problem ? "The games were stopped." : "This time the match came to its end: this computer may be busy. Play again.");
+  setText(state, problem ? "The games were stopped." : "This time the match came to its end: this computer may be busy. Play again.");
 }
 
 // --- results
 
 function count({ played, games }, more = "") {
   bar.value = played / games;
-  say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.${more}`);
+  setText(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.${more}`);
 }
 
 /** Show a result of the program while it plays: {progress, source, names, before}. */
@@ -170,7 +170,7 @@ function show(result) {
     trial.result = null;
     showProblems(faults);
     showOutput(output);
-    say(state, reason);
+    setText(state, reason);
     if (faults.some(({ restart }) => restart)) end(reason);
     return;
   }
@@ -187,7 +187,7 @@ function showStopped({ result }) {
   latest = finished ?? result ?? latest;
   if (result) keepVersion(result);
   if (latest) draw(latest, true);
-  say(state, `${state.textContent} You stopped${result ? "; the version is kept" : ""}.${finished ? " The result below is that of the games before." : ""}`);
+  setText(state, `${state.textContent} You stopped${result ? "; the version is kept" : ""}.${finished ? " The result below is that of the games before." : ""}`);
 }
 
 function draw({ progress, before }, ended) {
@@ -199,12 +199,12 @@ function draw({ progress, before }, ended) {
   difference.hidden = !progress.difference && !ended;
   difference.className = verdict ?? "";
   if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), `${progress.difference}.`, more);
-  else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
+  else setText(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
 }
 
 function showOutput(output) {
   printed.hidden = !output;
-  say(printed.lastChild, output);
+  setText(printed.lastChild, output);
 }
 
 /** Show problems in place of results; without problems, the results stay. */
@@ -232,10 +232,10 @@ function showRates({ win_rates, fair_share }) {
     h("tbody", {}, win_rates.map(({ name, value, interval: [low, high] }) =>
       h("tr", { class: name === NAME && "own" },
         h("th", { scope: "row" }, name), h("td", { class: "number" }, percent(value)),
-        h("td", {}, drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-          drawn("rect", { width: 100 * value, y: 1, height: 8, class: "share" }),
-          drawn("rect", { x: 100 * low, width: 100 * (high - low), y: 4, height: 2, class: "interval" }),
-          drawn("rect", { x: 100 * fair_share, width: 0.6, height: 10, class: "fair" }))),
+        h("td", {}, svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+          svg("rect", { width: 100 * value, y: 1, height: 8, class: "share" }),
+          svg("rect", { x: 100 * low, width: 100 * (high - low), y: 4, height: 2, class: "interval" }),
+          svg("rect", { x: 100 * fair_share, width: 0.6, height: 10, class: "fair" }))),
         h("td", { class: "muted number" }, `${(100 * low).toFixed(1)} to ${percent(high)}`)))),
   );
 }
@@ -349,7 +349,7 @@ async function share() {
   const link = new URL(await packProgram(), location.href).href;
   try {
     await navigator.clipboard.writeText(link);
-    say(shared, `Link copied: ${link.length.toLocaleString("en")} characters.`);
+    setText(shared, `Link copied: ${link.length.toLocaleString("en")} characters.`);
   } catch {
     refill(shared, "Copy this link: ", h("input", { readonly: true, value: link, "aria-label": "Link", onfocus: ({ target }) => target.select() }));
   }

@@ -18,13 +18,13 @@ export const alerts = { volume: Number(remembered("volume") ?? 0), notifies: rem
 
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) alerts.missed = 0;
-  count();
+  updateTitle();
 });
 
 export function setVolume(volume) {
   alerts.volume = volume;
   remember("volume", String(volume));
-  if (volume) play("turn");
+  if (volume) playSound("turn");
 }
 
 /** Ask the browser for notifications if they are wanted. */
@@ -42,15 +42,15 @@ export function alertTo(text, calls) {
     alerts.missed += 1;
     if (alerts.notifies && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: text, tag: "coup" });
   }
-  count();
-  if (calls) play("turn");
+  updateTitle();
+  if (calls) playSound("turn");
 }
 
 /** Play the sound of the events that are shown now; of none, that of the end of the game. */
-export function hearEvents(events) {
+export function playEventSound(events) {
   const words = events.map(({ event }) => event);
   const found = words.length ? ["lost", "challenge"].find((word) => words.includes(word)) : "end";
-  if (found) play(found);
+  if (found) playSound(found);
 }
 
 /** The offer of sounds and notifications, which a player sees once; `done()` follows the choice. */
@@ -65,17 +65,17 @@ export function offerView(done) {
 }
 
 /** Show in the title whether a request is open. */
-export function mark(open) {
+export function markTitle(open) {
   alerts.open = open;
-  count();
+  updateTitle();
 }
 
-function count() {
+function updateTitle() {
   const text = `${alerts.missed ? `(${alerts.missed}) ` : ""}${alerts.open ? "● " : ""}${title}`;
   if (document.title !== text) document.title = text;
 }
 
-function play(sound) {
+function playSound(sound) {
   if (!alerts.volume) return;
   const audio = new AudioContext();
   const tones = SOUNDS[sound].map(([frequency, start, length]) => {

@@ -4,7 +4,7 @@
 
 import { control, percent } from "./cards.js";
 import { answersPanel, claimsPanel, stderrPanel, verdict } from "./details.js";
-import { plain, read, shade } from "./dom.js";
+import { copies, plain, read, toggleTheme } from "./dom.js";
 import { start } from "./event_text.js";
 import { gamesDialog, margin } from "./games.js";
 import { highlights } from "./highlights.js";
@@ -76,7 +76,7 @@ const match = () => matches[state.match];
 const game = () => match().games[state.game];
 
 /** The possible viewers, the first one preselected. A page may contain only a part of the cards. */
-function lookers() {
+function viewerChoices() {
   const { viewers } = match();
   return [...(viewers ? viewers.map((bot) => game().seating.indexOf(bot)) : [null, ...game().seating.keys()]), -1];
 }
@@ -98,21 +98,21 @@ function draw() {
   const text = happening(scene, index);
   const panel = h("section", { class: "panel below", "aria-label": "the marks of the bar" }, marksLegend());
   const beside = [review && reviewPanel(review, scene, home), highlightsPanel(), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
-  const main = h("main", {}, h("div", { class: "place" }, felt(where, text)), h("div", { class: "beside" }, beside));
+  const main = h("main", {}, h("div", { class: "place" }, tableSection(where, text)), h("div", { class: "beside" }, beside));
   const live = h("p", { class: "unseen", "aria-live": "polite" }, state.timer === null ? `${where}: ${text}` : "");
   render([header(), main, controls(`${where}: ${text}`), live, games(), helpDialog()], page);
-  scroll(drawn !== state.drawn);
+  scrollLog(drawn !== state.drawn);
   state.drawn = drawn;
-  clearTimeout(noting);
-  noting = setTimeout(note, NOTE_MS);
+  clearTimeout(notingTimer);
+  notingTimer = setTimeout(noteAddress, NOTE_MS);
 }
 
 function header() {
   const winner = winnerText(scene) ?? "a draw";
   const chosen = `${gameTitle(match(), game())} · ${winner}`;
-  const views = lookers();
+  const views = viewerChoices();
   const option = (seat) => h("option", { value: seat ?? "", key: seat }, seat === null ? "All cards" : seat < 0 ? "Public information" : `Seat ${seat + 1}: ${plain(scene.players[seat].name)}`);
-  const view = (event) => look(event.target.value === "" ? null : Number(event.target.value));
+  const view = (event) => setViewer(event.target.value === "" ? null : Number(event.target.value));
   return h(
     "header",
     {},
@@ -123,22 +123,22 @@ function header() {
       h(
         "span",
         { class: "group" },
-        iconButton("back", "previous game", "k", () => leaf(-1), { disabled: !nextGame(-1) }),
+        iconButton("back", "previous game", "k", () => showNextGame(-1), { disabled: !nextGame(-1) }),
         button("chosen", `${chosen} ▾`, "g", openGames, `${chosen}, list of games`),
-        iconButton("forth", "next game", "j", () => leaf(1), { disabled: !nextGame(1) }),
+        iconButton("forth", "next game", "j", () => showNextGame(1), { disabled: !nextGame(1) }),
       ),
       h(
         "span",
         { class: "group" },
         h("select", { "aria-label": "whose cards are shown", hidden: views.length === 1, value: state.seat ?? "", onchange: view }, views.map(option)),
-        button("truth", "Truth", "t", () => reveal(!state.truth), "Truth", { hidden: state.seat === null || Boolean(match().viewers), "aria-pressed": String(state.truth) }),
+        button("truth", "Truth", "t", () => setTruth(!state.truth), "Truth", { hidden: state.seat === null || Boolean(match().viewers), "aria-pressed": String(state.truth) }),
       ),
     ),
-    h("span", { class: "group tools" }, iconButton("theme", "switch between dark and light", "d", shade), button("help", "?", "?", () => find("#help").showModal(), "help")),
+    h("span", { class: "group tools" }, iconButton("theme", "switch between dark and light", "d", toggleTheme), button("help", "?", "?", () => find("#help").showModal(), "help")),
   );
 }
 
-function felt(where, text) {
+function tableSection(where, text) {
   const { moments, known, players, seat, truth } = scene;
   const moment = moments[state.index];
   const facts = [
@@ -152,7 +152,7 @@ function felt(where, text) {
     { class: "stage" },
     h("h2", { class: "turn-text" }, where),
     h("p", { class: "sentence" }, text),
-    h("p", { class: "claim-text" }, spoken()),
+    h("p", { class: "claim-text" }, claimLine()),
     h("p", { class: "facts muted small" }, facts.filter(Boolean).join(" · ")),
   );
   const roles = Object.keys(match().ruleset.deck);
@@ -161,7 +161,7 @@ function felt(where, text) {
 }
 
 /** The line below the sentence: the claim of this turn with its odds, or how the game ended. */
-function spoken() {
+function claimLine() {
   if (state.index === scene.moments.length - 1)
     return h("strong", { class: "won" }, `${start(winnerText(scene) ?? "A draw")}: ${scene.tellers.tellEnd(game().reason)}`);
   const found = claimText(scene, state.index);
@@ -180,7 +180,7 @@ function log() {
 /** What people talk about after a game, at its end: each with a link to its moment; null before. */
 function highlightsPanel() {
   if (state.index < scene.moments.length - 1) return null;
-  const copy = (hash) => navigator.clipboard && h("button", { type: "button", class: "tool", onclick: () => navigator.clipboard.writeText(new URL(hash, location.href).href) }, "Copy link");
+  const copy = (hash) => navigator.clipboard && h("button", { type: "button", class: "tool", key: hash, onclick: copies(new URL(hash, location.href).href) }, "Copy link");
   const item = ({ heading, text, index }) => {
     const hash = href(scene.moments[index]);
     return h("li", { key: heading }, h("a", { href: hash }, heading), h("p", {}, `Turn ${scene.moments[index].turn}: ${text}.`), copy(hash));
@@ -188,26 +188,25 @@ function highlightsPanel() {
   return h("section", { class: "panel highlights", "aria-labelledby": "highlights-title" }, h("h2", { id: "highlights-title" }, "Moments of this game"), h("ul", {}, scene.highlights.map(item)));
 }
 
-let scrolling = null;
+let scrollTimer = null;
 
 /** Scroll the log to its marked line; at once if it is of another game. */
-function scroll(now) {
-  const go = () => {
-    scrolling = null;
+function scrollLog(now) {
+  const scrollNow = () => {
+    scrollTimer = null;
     const list = find(".log .turns");
     const line = list.querySelector("[aria-current]");
     const lines = list.querySelectorAll(".line");
     if (line) list.scrollTop = line === lines[lines.length - 1] ? list.scrollHeight : line.offsetTop - list.clientHeight / 2;
   };
-  if (now) go();
-  else scrolling ??= setTimeout(go, SCROLL_MS);
+  if (now) scrollNow();
+  else scrollTimer ??= setTimeout(scrollNow, SCROLL_MS);
 }
 
 function controls(text) {
   const { index } = state;
   const last = index === scene.moments.length - 1;
   const playing = state.timer !== null;
-  const step = (drawing, label, key, press, more) => iconButton(drawing, label, key, press, more);
   return h(
     "section",
     { class: "controls", "aria-label": "Moments" },
@@ -219,16 +218,16 @@ function controls(text) {
       h(
         "span",
         { class: "group" },
-        step("start", "start of the game", "Home", () => go(0), { disabled: index === 0, edge: true }),
-        step("markback", "previous mark", "p", () => jump(-1)),
-        step("back", "one step back", "←", () => go(index - 1), { disabled: index === 0 }),
-        step(playing ? "pause" : "play", playing ? "pause" : "play", "Space", () => play(!playing)),
-        step("forth", "one step forward", "→", () => go(index + 1), { disabled: last }),
-        step("mark", "next mark", "n", () => jump(1)),
-        step("end", "end of the game", "End", () => go(Infinity), { disabled: last, edge: true }),
+        iconButton("start", "start of the game", "Home", () => go(0), { disabled: index === 0, edge: true }),
+        iconButton("markback", "previous mark", "p", () => goToMark(-1)),
+        iconButton("back", "one step back", "←", () => go(index - 1), { disabled: index === 0 }),
+        iconButton(playing ? "pause" : "play", playing ? "pause" : "play", "Space", () => setPlaying(!playing)),
+        iconButton("forth", "one step forward", "→", () => go(index + 1), { disabled: last }),
+        iconButton("mark", "next mark", "n", () => goToMark(1)),
+        iconButton("end", "end of the game", "End", () => go(Infinity), { disabled: last, edge: true }),
       ),
       h("span", { class: "position" }, index ? `Turn ${scene.moments[index].turn} of ${game().turns}` : `The deal, ${game().turns} turns`),
-      h("select", { "aria-label": "speed", value: state.speed, onchange: (event) => pace(Number(event.target.value)) }, SPEEDS.map(([pause, word]) => h("option", { value: pause, key: word }, word))),
+      h("select", { "aria-label": "speed", value: state.speed, onchange: (event) => setSpeed(Number(event.target.value)) }, SPEEDS.map(([pause, word]) => h("option", { value: pause, key: word }, word))),
       marksLegend(),
     ),
   );
@@ -258,10 +257,10 @@ function gameRow({ match: at, game: place }) {
   const played = one.games[place];
   const chance = review && mean(review, one, played);
   const cards = review ? null : margin(played, unfolded(played).at(-1));
-  const end = exit(one, played);
-  const seat = state.seat === lookers()[0] ? null : seatIn(at, place);
+  const end = findExit(one, played);
+  const seat = state.seat === viewerChoices()[0] ? null : viewerSeat(at, place);
   return {
-    href: link({ match: several(one), game: played.game, turn: end?.turn ?? null, step: end?.within ?? null, seat }),
+    href: link({ match: matchInLink(one), game: played.game, turn: end?.turn ?? null, step: end?.within ?? null, seat }),
     title: gameTitle(one, played),
     winner: played.winner === null ? null : one.bots[played.seating[played.winner]],
     end: tellersFor(catalogue, []).tellEnd(played.reason),
@@ -274,7 +273,7 @@ function gameRow({ match: at, game: place }) {
 }
 
 /** How the page's bot went out of a game: { turn, within, text } of the moment, undefined if it didn't. */
-function exit(one, played) {
+function findExit(one, played) {
   const seat = played.seating.indexOf(one.bots.indexOf(subject));
   const moments = unfolded(played);
   const last = moments.find((moment) => moment.out[seat]);
@@ -308,34 +307,34 @@ function helpDialog() {
 // ---- navigation
 
 /** Go to the moment in a link's part after "#". Parts that are missing or don't exist stay, or become the first. */
-function follow(hash) {
+function followLink(hash) {
   const asked = parsed(hash);
   const at = Math.max(0, asked.match === null ? 0 : matches.findIndex((one) => one.match === asked.match));
   const place = Math.max(0, asked.game === null ? 0 : matches[at].games.findIndex((one) => one.game === asked.game));
   state.seat = asked.seat;
-  open(at, place, (moments) => placed(moments, asked));
+  showGame(at, place, (moments) => placed(moments, asked));
 }
 
-/** Follow a link within the page at once: a browser follows it later, or never if `note` changes the address. */
-function click(event) {
+/** Follow a link within the page at once: a browser follows it later, or never if `noteAddress` changes the address. */
+function followClick(event) {
   const pressed = event.target.closest('a[href^="#"]');
   if (pressed === null || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   find("#games").close();
   const hash = pressed.getAttribute("href");
-  note();
-  write(hash === location.hash ? "replaceState" : "pushState", hash);
-  follow(hash);
+  noteAddress();
+  writeAddress(hash === location.hash ? "replaceState" : "pushState", hash);
+  followLink(hash);
 }
 
 /** Show a game at the moment that `where` selects. */
-function open(at, place, where = (moments) => 0) {
+function showGame(at, place, where = (moments) => 0) {
   const moved = at !== state.match || place !== state.game || !scene;
   Object.assign(state, { match: at, game: place });
-  if (!lookers().includes(state.seat)) [state.seat] = lookers();
+  if (!viewerChoices().includes(state.seat)) [state.seat] = viewerChoices();
   const away = state.eyes && !match().bots.includes(state.eyes);
-  if (state.seat !== -1 || !away) state.eyes = looker();
-  if (moved) stop();
+  if (state.seat !== -1 || !away) state.eyes = viewerName();
+  if (moved) stopPlaying();
   state.index = where(unfolded(game()));
   draw();
 }
@@ -346,33 +345,33 @@ function nextGame(by) {
 }
 
 /** Show another game as the same bot sees it, from its seat there. */
-function leaf(by) {
+function showNextGame(by) {
   const next = nextGame(by);
-  if (next) turnTo(next.match, next.game);
+  if (next) showGameAsViewer(next.match, next.game);
 }
 
-function turnTo(at, place) {
-  state.seat = seatIn(at, place);
-  open(at, place);
+function showGameAsViewer(at, place) {
+  state.seat = viewerSeat(at, place);
+  showGame(at, place);
 }
 
 /** The seat of the viewing bot in a game; -1 if it doesn't play there, for public knowledge. */
-function seatIn(at, place) {
+function viewerSeat(at, place) {
   return state.eyes === null ? null : matches[at].games[place].seating.indexOf(matches[at].bots.indexOf(state.eyes));
 }
 
 /** The name of the bot whose view is shown: null for all cards, "" for a spectator. */
-function looker() {
+function viewerName() {
   return state.seat === null ? null : (match().bots[game().seating[state.seat]] ?? "");
 }
 
-function look(seat) {
+function setViewer(seat) {
   state.seat = seat;
-  state.eyes = looker();
+  state.eyes = viewerName();
   draw();
 }
 
-function reveal(truth) {
+function setTruth(truth) {
   state.truth = truth;
   draw();
 }
@@ -395,74 +394,74 @@ function go(index) {
   draw();
 }
 
-function turn(by) {
+function goByTurn(by) {
   const { moments } = scene;
   const begins = moments.filter((moment) => moment.index === 0 || moment.within === 0).map((moment) => moment.index);
   const next = by > 0 ? begins.find((index) => index > state.index) : begins.findLast((index) => index < state.index);
   go(next ?? (by > 0 && moments[state.index].turn ? moments.length - 1 : 0));
 }
 
-function jump(by) {
+function goToMark(by) {
   // A bot may write at every request, so this doesn't stop the playback.
   const marked = scene.marks.flatMap((words, index) => (words.some((word) => word !== "stderr") ? [index] : []));
   const next = by > 0 ? marked.find((index) => index > state.index) : marked.findLast((index) => index < state.index);
   if (next !== undefined) go(next);
 }
 
-function stop() {
+function stopPlaying() {
   clearTimeout(state.timer);
   state.timer = null;
 }
 
-function play(on) {
-  stop();
+function setPlaying(on) {
+  stopPlaying();
   if (on && state.index >= scene.moments.length - 1) state.index = 0;
-  if (on) state.timer = setTimeout(tick, state.speed);
+  if (on) state.timer = setTimeout(playStep, state.speed);
   draw();
 }
 
-function tick() {
+function playStep() {
   const ends = state.index + 1 >= scene.moments.length - 1;
-  if (document.hidden || !ends) state.timer = setTimeout(tick, state.speed);
-  else stop();
+  if (document.hidden || !ends) state.timer = setTimeout(playStep, state.speed);
+  else stopPlaying();
   if (document.hidden) return;
   go(state.index + 1);
   if (ends) document.dispatchEvent(new Event("replayend"));
 }
 
-function pace(pause) {
+function setSpeed(pause) {
   state.speed = pause;
-  if (state.timer !== null) play(true);
+  if (state.timer !== null) setPlaying(true);
   else draw();
 }
 
-function hasten(by) {
+function changeSpeed(by) {
   const place = SPEEDS.findIndex(([pause]) => pause === state.speed) + by;
-  if (SPEEDS[place]) pace(SPEEDS[place][0]);
+  if (SPEEDS[place]) setSpeed(SPEEDS[place][0]);
 }
 
-function key(event) {
+function pressKey(event) {
   if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
   const at = event.target;
   if (at.closest?.("select, textarea, input:not([type=range])")) return;
   if (event.key === " " && at.closest?.("button, a, summary, select")) return; // these elements use the key themselves
   const act = {
-    ArrowRight: () => (event.shiftKey ? turn(1) : go(state.index + 1)),
-    ArrowLeft: () => (event.shiftKey ? turn(-1) : go(state.index - 1)),
+    ArrowRight: () => (event.shiftKey ? goByTurn(1) : go(state.index + 1)),
+    ArrowLeft: () => (event.shiftKey ? goByTurn(-1) : go(state.index - 1)),
     Home: () => go(0),
     End: () => go(Infinity),
-    " ": () => play(state.timer === null),
-    j: () => leaf(1),
-    k: () => leaf(-1),
-    n: () => jump(1),
-    p: () => jump(-1),
+    " ": () => setPlaying(state.timer === null),
+    j: () => showNextGame(1),
+    k: () => showNextGame(-1),
+    n: () => goToMark(1),
+    p: () => goToMark(-1),
     g: openGames,
-    "+": () => hasten(1),
-    "=": () => hasten(1), // the key of +, without shift
-    "-": () => hasten(-1),
-    v: () => look(lookers()[(lookers().indexOf(state.seat) + 1) % lookers().length]),
-    t: () => reveal(!state.truth),
-    d: shade,
+    "+": () => changeSpeed(1),
+    "=": () => changeSpeed(1), // the key of +, without shift
+    "-": () => changeSpeed(-1),
+    v: () => setViewer(viewerChoices()[(viewerChoices().indexOf(state.seat) + 1) % viewerChoices().length]),
+    t: () => setTruth(!state.truth),
+    d: toggleTheme,
     "?": () => find("#help").showModal(),
   }[event.key];
   if (!act) return;
@@ -476,24 +475,24 @@ function gameTitle(one, played) {
   return `${matches.length > 1 ? `Match ${one.match + 1} · ` : ""}Game ${played.game + 1}`;
 }
 
-function several(one = match()) {
+function matchInLink(one = match()) {
   return matches.length > 1 ? one.match : null;
 }
 
 function href(moment) {
   const where = moment.index ? { turn: moment.turn, step: moment.within } : {};
   const { seat } = state;
-  return link({ match: several(), game: game().game, ...where, seat: seat === lookers()[0] ? null : seat });
+  return link({ match: matchInLink(), game: game().game, ...where, seat: seat === viewerChoices()[0] ? null : seat });
 }
 
-let noting = null;
+let notingTimer = null;
 
-function note() {
-  write("replaceState", href(scene.moments[state.index]));
+function noteAddress() {
+  writeAddress("replaceState", href(scene.moments[state.index]));
 }
 
 /** Set the address; `method` decides whether "back" leads to the previous one. */
-function write(method, hash) {
+function writeAddress(method, hash) {
   try {
     history[method](null, "", hash);
   } catch {
@@ -503,26 +502,26 @@ function write(method, hash) {
 
 // ---- the beginning
 
-// The event's address, because `note` may have changed the window's.
-window.addEventListener("hashchange", (event) => follow(new URL(event.newURL).hash));
-page.addEventListener("click", click);
-document.addEventListener("keydown", key);
+// The event's address, because `noteAddress` may have changed the window's.
+window.addEventListener("hashchange", (event) => followLink(new URL(event.newURL).hash));
+page.addEventListener("click", followClick);
+document.addEventListener("keydown", pressKey);
 const place = read("place");
 const ends = location.hash === "#end"; // the address of a table's page after its match
 const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-follow(location.hash || (place ?? (review && firstLink(review)) ?? ""));
+followLink(location.hash || (place ?? (review && firstLink(review)) ?? ""));
 if (front !== null && !place && ["", "#", "#play"].includes(location.hash)) {
   state.eyes = front; // in all games; the reader may also show hidden cards
-  turnTo(state.match, state.game);
+  showGameAsViewer(state.match, state.game);
 }
 if (review?.person && matchMedia("(width >= 68rem)").matches) find(".felt").scrollIntoView(); // else advice comes first
 if (ends) {
   const last = everyGame.at(-1);
-  turnTo(last.match, last.game);
+  showGameAsViewer(last.match, last.game);
   go(Infinity);
 }
 if (plays) {
-  const start = ([part]) => part.isIntersecting && (shown.disconnect(), play(true));
+  const start = ([part]) => part.isIntersecting && (shown.disconnect(), setPlaying(true));
   const shown = new IntersectionObserver(start, { threshold: 0.3 });
   shown.observe(find(".place"));
 }

@@ -5,13 +5,13 @@ import { Following } from "./log.js";
 import { h } from "./preact.min.js";
 
 /** The chat before its first message; it is hidden then. */
-export const silence = { writes: null, closed: "", max_characters: 0, lines: [], problem: "", sent: "" };
+export const emptyChat = { writes: null, closed: "", max_characters: 0, lines: [], problem: "", sent: "" };
 
 /**
  * The chat after a message: lines, all of them with `writes`; why it is `closed` now; ids of deleted lines; or a
  * problem with the last line. Pure.
  */
-export function heard(before, { chat, deleted = [], problem = "", ...rules }) {
+export function withMessage(before, { chat, deleted = [], problem = "", ...rules }) {
   const kept = "writes" in rules ? [] : before.lines.filter(({ id }) => !deleted.includes(id));
   return { ...before, ...rules, lines: [...kept, ...chat], problem };
 }

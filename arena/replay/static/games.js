@@ -18,7 +18,7 @@ export function margin(game, end) {
 export function gamesDialog(rows, count, { headings, about, closest, sort }) {
   return h(
     "dialog",
-    { class: "games", id: "games", "aria-labelledby": "games-title", onkeydown: walk },
+    { class: "games", id: "games", "aria-labelledby": "games-title", onkeydown: moveFocus },
     h(
       "div",
       { class: "group" },
@@ -42,7 +42,7 @@ function gameRow({ href, title, exit, winner, end, turns, closeness, current }) 
   );
 }
 
-function walk(event) {
+function moveFocus(event) {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!by) return;
   event.preventDefault();

@@ -1,7 +1,7 @@
 // Lessons at the table: frames that the engine made before, in place of a server, and the words between them.
 
 import { card, title } from "./cards.js";
-import { plain, read } from "./dom.js";
+import { plain } from "./dom.js";
 import { remember, remembered, rememberedValue } from "./memory.js";
 import { h } from "./preact.min.js";
 
@@ -83,7 +83,7 @@ export class LessonLine {
 
 /** The words of a lesson, once the events before them have been shown. */
 export function coachView({ coach, motion, option, rules }) {
-  if (motion.busy) return null;
+  if (motion.isShowing) return null;
   const cards = coach.cards && h("ul", { class: "taught" }, rules.roles.map((row) => h("li", { key: row.role }, card(row.role), h("span", {}, h("b", {}, title(row.role)), deeds(row, rules.actions)))));
   const wrong = coach.wrong && !option; // a correction ends with the next press
   return h("div", { class: wrong ? "coach wrong" : "coach", "aria-live": "polite" }, prose(wrong ? coach.text : (coach.task ?? coach.text)), cards, h("progress", { value: coach.place, max: coach.of, "aria-label": "Progress of the lesson" }));
@@ -106,17 +106,17 @@ function prose(text) {
 }
 
 /** What a learner can do when no move is asked. */
-export function coachMoves({ coach }, act) {
-  if (!coach.next) return h("button", { class: "move first", key: `next ${coach.place}`, onclick: act(() => act.send({ next: true })) }, "Continue");
+export function coachMoves({ coach }, actions) {
+  if (!coach.next) return h("button", { class: "move first", key: `next ${coach.place}`, onclick: actions.guard(() => actions.send({ next: true })) }, "Continue");
   const { number, title, play, puzzles } = coach.next;
   const link = (href, text, first) => h("a", { class: first ? "move first" : "move", key: href, href }, text);
   return [title ? link(`#${number}`, `Next: ${title}`, true) : null, play ? link(play, "Play a game", !title) : null, puzzles && !title ? link(puzzles, "Puzzles", !play) : null, link("#", `All ${coach.all.toLowerCase()}`)];
 }
 
 /** The button with which the solver of a puzzle gives up after a wrong move. */
-export function answerButton({ coach, option }, act) {
+export function answerButton({ coach, option }, actions) {
   if (!coach.tried || coach.all !== "Puzzles" || option) return null;
-  return h("button", { class: "move back", key: "answer", onclick: act(() => act.send({ next: true })) }, "Show the answer");
+  return h("button", { class: "move back", key: "answer", onclick: actions.guard(() => actions.send({ next: true })) }, "Show the answer");
 }
 
 /** The place of the puzzle of the day. */

@@ -1,7 +1,7 @@
 // The lobby of a table: its settings, its players, and the possible next actions. Pure but for what a press sends.
 
 import { avatar } from "./cards.js";
-import { plain, read } from "./dom.js";
+import { copies, plain, read } from "./dom.js";
 import { Component, createRef, h } from "./preact.min.js";
 
 /** How long events are shown. */
@@ -25,10 +25,10 @@ export function awaits(table) {
 }
 
 /** The actions while no request is open. */
-export function steps(table, act) {
+export function steps(table, actions) {
   const you = table.places.find((place) => place.you);
   const step = (text, message, first = true) =>
-    h("button", { key: JSON.stringify(message), class: first ? "move first" : "move", onclick: act(() => act.send(message)) }, text);
+    h("button", { key: JSON.stringify(message), class: first ? "move first" : "move", onclick: actions.guard(() => actions.send(message)) }, text);
   const wanting = (text, message) => {
     if (!you) return null;
     const others = table.places.filter((place) => place.kind === "person" && !place.again && place.here);
@@ -151,7 +151,7 @@ function strength({ rank, rating }) {
 /** The link to the table, and its QR code, for the opener. */
 function invitation({ link, code }, open) {
   const field = h("input", { readonly: true, value: link, "aria-label": "Invitation link", onfocus: (event) => event.target.select() });
-  const copy = navigator.clipboard && h("button", { onclick: () => navigator.clipboard.writeText(link) }, "Copy");
+  const copy = navigator.clipboard && h("button", { onclick: copies(link) }, "Copy");
   return h("details", { class: "invitation", open }, h("summary", {}, "Invite players"), h("div", { class: "arrange" }, field, copy), h("img", { class: "qr", src: code, alt: "QR code of the invitation link" }));
 }
 

@@ -15,30 +15,30 @@ export class Motion {
   /** `table`: the message catalogue. `draw(events)` is called for each event that is shown, with null when all are. */
   constructor(table, draw) {
     Object.assign(this, { table, draw, queue: [], timer: null, beat: null, lines: [], log: [] });
-    document.addEventListener("visibilitychange", () => document.hidden && this.flush());
+    document.addEventListener("visibilitychange", () => document.hidden && this.showAll());
   }
 
-  get busy() {
+  get isShowing() {
     return this.timer !== null;
   }
 
   /** Show a frame's game; `key` names it. `live`: whether the page has shown the events before. */
-  take(game, key, live) {
+  showFrame(game, key, live) {
     const fresh = game.events;
     this.game = game;
     if (!live || key !== this.key) {
       this.begin(game, key);
-      this.name();
+      this.takeNames();
       fresh.forEach((event) => this.apply(event));
       this.queue = [];
     } else {
-      if (!game.end) this.name();
+      if (!game.end) this.takeNames();
       this.queue.push(...beats(fresh));
       this.held = fresh.findLast((event) => event.ms)?.ms ?? this.held;
       if (game.end && !this.over) this.queue.push({ ms: this.held, events: [], text: plain(game.end), kind: "victory" });
     }
     this.over = game.end;
-    if (!this.busy) this.next();
+    if (!this.isShowing) this.showNext();
   }
 
   begin(game, key) {
@@ -50,7 +50,7 @@ export class Motion {
   }
 
   /** Take the players' names; those of bots, which come with the end of a match, only after its last event. */
-  name() {
+  takeNames() {
     const { seats, seat } = this.game;
     this.players = seats.map(({ name, handle, own }) => ({ name: plain(name), handle, own }));
     this.names = this.players.map(({ name, own }) => (own ? "you" : `\u2068${name}\u2069`));
@@ -58,15 +58,15 @@ export class Motion {
   }
 
   /** Show all events at once. */
-  flush() {
-    if (!this.busy) return;
+  showAll() {
+    if (!this.isShowing) return;
     clearTimeout(this.timer);
     this.queue.flatMap((beat) => beat.events).forEach((event) => this.apply(event));
     this.queue = [];
-    this.next();
+    this.showNext();
   }
 
-  next() {
+  showNext() {
     this.timer = null;
     while (this.queue.length) {
       this.beat = this.queue.shift();
@@ -74,7 +74,7 @@ export class Motion {
       if (!this.beat.ms || document.hidden) continue;
       this.timer = setTimeout(() => {
         this.changes.fill(0);
-        this.next();
+        this.showNext();
       }, this.beat.ms);
       this.writeLog();
       this.draw(this.beat.events);
@@ -82,7 +82,7 @@ export class Motion {
     }
     this.beat = null;
     this.changes.fill(0);
-    this.name();
+    this.takeNames();
     Object.assign(this.now, truth(this.game));
     if (this.parts[this.game.actor] !== "actor") this.parts = { [this.game.actor]: "actor" };
     this.writeLog();

@@ -3,10 +3,10 @@
 // `state` is all that the page shows; each change of it draws the page again.
 
 import { INVOLVED, keysView, minute } from "./advice.js";
-import { alerts, alertTo, hearEvents, mark, notify, offerView, setVolume } from "./alerts.js";
+import { alerts, alertTo, markTitle, notify, offerView, playEventSound, setVolume } from "./alerts.js";
 import { card, name } from "./cards.js";
-import { chatPanel, heard, silence } from "./chat.js";
-import { plain, read, shade } from "./dom.js";
+import { chatPanel, emptyChat, withMessage } from "./chat.js";
+import { plain, read, toggleTheme } from "./dom.js";
 import { fly } from "./flights.js";
 import { answerButton, coachMoves, coachView, lessonsView } from "./lessons.js";
 import { openLine } from "./line.js";
@@ -15,7 +15,7 @@ import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
 import { h, render } from "./preact.min.js";
-import { advice, aims, canPassOn, hand, isOut, moves, onlyMove, openRequest, question, result, self } from "./prompt.js";
+import { advice, aims, canPassOn, hand, moves, onlyMove, openRequest, question, result, self } from "./prompt.js";
 import { rulesView } from "./rules.js";
 import { meters, tableView } from "./seats.js";
 
@@ -37,7 +37,7 @@ const find = (selector) => page.querySelector(selector);
 const state = {
   rules: given.actions ? given : given[new URLSearchParams(location.search).get("rules")],
   frame: null,
-  motion: new Motion(read("words"), (events) => events && state.frame ? (draw(), hearEvents(events), fly(events, state.frame.game.seat)) : draw()),
+  motion: new Motion(read("words"), (events) => events && state.frame ? (draw(), playEventSound(events), fly(events, state.frame.game.seat)) : draw()),
   option: null, // the option whose target is being chosen
   chosen: [], // places of the offered cards that the player keeps
   sent: null, // the request that was answered
@@ -50,7 +50,7 @@ const state = {
   hint: null,
   list: null, // the lessons to choose from, in place of a table
   coach: null, // the words of a lesson
-  chat: silence,
+  chat: emptyChat,
   places: [], // of the table; those of a frame with an end are shown after its last event
   bubbles: new Map(), // by handle: {text, below, number}
   asked: "", // what the buttons are for
@@ -68,8 +68,8 @@ let failed = 0; // connections in a row
 let live = false; // whether the page has shown the events before the next frame
 
 function connect() {
-  socket = openLine(read("socket"));
-  socket.onopen = () => {
+  const line = (socket = openLine(read("socket")));
+  line.onopen = () => {
     state.sent = null; // answers given meanwhile were lost
     live = false;
     if (remembered("pace")) send({ pace: remembered("pace") });
@@ -78,17 +78,17 @@ function connect() {
     send({ table_pace: pace });
     history.replaceState(null, "", location.pathname + location.search);
   };
-  socket.onmessage = (event) => take(JSON.parse(event.data));
-  socket.onclose = (event) => closed(event.code, event.reason);
+  line.onmessage = (event) => receive(JSON.parse(event.data));
+  line.onclose = (event) => line === socket && closed(event.code, event.reason); // the second of two presses replaces the first
 }
 
 function closed(code, reason) {
   const back = home && { label: `Back to ${home[1]}`, act: () => location.assign(home[0]) };
-  if (code === CLOSED) return notice("This table is closed.", back);
-  if (code === TAKEN) return notice("This seat is open in another tab.", { label: "Play here", act: connect });
-  if (code === WITHDRAWN || (code === UNKNOWN && home)) return notice(`You don't have a seat at this table: ${plain(reason)}.`, back);
-  if (code === UNKNOWN) return notice("This table is unknown. It may have been closed.");
-  notice("Connection lost. Your seat is kept. Reconnecting …", { label: "Try now", act: () => location.reload() });
+  if (code === CLOSED) return showNotice("This table is closed.", back);
+  if (code === TAKEN) return showNotice("This seat is open in another tab.", { label: "Play here", act: connect });
+  if (code === WITHDRAWN || (code === UNKNOWN && home)) return showNotice(`You don't have a seat at this table: ${plain(reason)}.`, back);
+  if (code === UNKNOWN) return showNotice("This table is unknown. It may have been closed.");
+  showNotice("Connection lost. Your seat is kept. Reconnecting …", { label: "Try now", act: () => location.reload() });
   setTimeout(connect, AGAIN_MS[Math.min(failed++, AGAIN_MS.length - 1)]);
 }
 
@@ -96,8 +96,8 @@ function send(message) {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
-function take(message) {
-  if (message.chat) return hear(message);
+function receive(message) {
+  if (message.chat) return receiveChat(message);
   if (message.hint) return showHint(message.hint);
   if (message.list !== undefined) Object.assign(state, { list: message.list, frame: null, coach: null, sent: null, option: null });
   if (message.coach) Object.assign(state, { coach: message.coach, sent: null });
@@ -114,7 +114,7 @@ function take(message) {
     if (state.sure?.ask) find("#sure").close();
   }
   if (ask?.id !== state.sent) state.sent = null; // a new match counts from 1
-  if (ask && isNew && !answered(ask, game)) alertTo(plain(ask.question), true);
+  if (ask && isNew && !answerByItself(ask, game)) alertTo(plain(ask.question), true);
   if (before?.table.state === "open" && table.state === "playing") alertTo("The game starts.", false);
   if (game?.end && !before?.game?.end) {
     if (!state.coach) remember("games", String(1 + Number(remembered("games"))));
@@ -125,8 +125,8 @@ function take(message) {
     remember("offered", "on");
   }
   state.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
-  state.notice = missed(table);
-  if (game) state.motion.take(game, `${table.match} ${game.number}`, live);
+  state.notice = missedNotice(table);
+  if (game) state.motion.showFrame(game, `${table.match} ${game.number}`, live);
   live = true;
   if (!game || game.end || !game.seats[game.seat]?.out) state.watching = null;
   if (state.watching === false) skip();
@@ -134,7 +134,7 @@ function take(message) {
 }
 
 /** Answer a request by the kept answer or by passing, and return whether it is answered. */
-function answered(ask, game) {
+function answerByItself(ask, game) {
   const { kept } = state;
   state.kept = null;
   if (ask.kind === "turn") state.passing = false;
@@ -147,7 +147,7 @@ function answered(ask, game) {
 }
 
 /** The notice to the player, and no other, that their time ran out, or that the table couldn't be changed. */
-function missed({ state: phase, missed: count, spare, manages, why }) {
+function missedNotice({ state: phase, missed: count, spare, manages, why }) {
   if (manages && why && phase !== "void") return { text: "Your change of the table failed. Try again, or choose another bot." };
   if (!count || !["playing", "between"].includes(phase)) return null;
   if (spare === 0)
@@ -156,13 +156,13 @@ function missed({ state: phase, missed: count, spare, manages, why }) {
   return { text: `Your time ran out. The arena played a safe move for you (income or pass). ${next}` };
 }
 
-function notice(text, button = null) {
+function showNotice(text, button = null) {
   state.notice = { text, ...button };
   draw();
 }
 
-function hear(message) {
-  state.chat = heard(state.chat, message);
+function receiveChat(message) {
+  state.chat = withMessage(state.chat, message);
   const seats = "writes" in message ? [] : (state.frame?.game?.seats ?? []);
   const line = "writes" in message ? null : message.chat.at(-1);
   if (line) alertTo(`${plain(line.name)}: ${plain(line.text)}`, false);
@@ -187,26 +187,26 @@ function showHint(hint) {
 // ---- the page
 
 function draw() {
-  if (!state.frame) return render([header(), bannerView(), state.list && lessonsView(state.list), dialogs()], page);
+  if (!state.frame) return render([headerView(), bannerView(), state.list && lessonsView(state.list), dialogViews()], page);
   const { table, game } = state.frame;
   const ask = openRequest(state);
   const asked = JSON.stringify([table.state, game?.number, ask?.id, state.option?.number]);
   if (asked !== state.asked) {
-    calm();
+    ignoreEarlyPresses();
     const move = onlyMove(state);
-    clearTimeout(answering);
-    if (move) answering = setTimeout(() => openRequest(state)?.id === ask.id && commit(ask, move[1], move[0]), ONLY_MS);
+    clearTimeout(answerTimer);
+    if (move) answerTimer = setTimeout(() => openRequest(state)?.id === ask.id && commit(ask, move[1], move[0]), ONLY_MS);
   }
   state.asked = asked;
-  if (game && !state.motion.busy) timeWindow(table, game);
-  if (!game?.end || !state.motion.busy) state.places = table.places;
+  if (game && !state.motion.isShowing) timeQuestions(table, game);
+  if (!game?.end || !state.motion.isShowing) state.places = table.places;
   const held = page.contains(document.activeElement) && document.activeElement.closest(".moves, .own-cards");
-  render([header(), bannerView(), main(), dialogs()], page);
+  render([headerView(), bannerView(), mainView(), dialogViews()], page);
   if (held && document.activeElement === document.body) find(".ask").focus({ preventScroll: true });
-  mark(Boolean(ask));
+  markTitle(Boolean(ask));
 }
 
-function header() {
+function headerView() {
   const { table, game } = state.frame ?? {};
   const seated = table?.places.some((place) => place.you);
   const tool = (text, onclick, more) => h("button", { class: "tool", onclick, ...more }, text);
@@ -222,7 +222,7 @@ function header() {
       tool(alerts.volume ? "Sound on" : "Sound off", toggleSound, { class: "tool sound", "aria-pressed": String(alerts.volume > 0) }),
       tool("Settings", () => find("#settings").showModal()),
       seated && !state.coach && ["playing", "between"].includes(table.state) ? tool("Leave", leave) : null,
-      tool("◐", shade, { "aria-label": "switch between dark and light" }),
+      tool("◐", toggleTheme, { "aria-label": "switch between dark and light" }),
       tool("?", () => find("#help").showModal(), { "aria-label": "keys" }),
     ),
   );
@@ -235,7 +235,7 @@ function bannerView() {
   return h("div", { class: "banner", role: "status" }, state.offered && !text ? offerView(() => ((state.offered = false), draw())) : null, text ? h("p", {}, text) : null, act ? h("button", { key: label, onclick: act }, label) : null);
 }
 
-function main() {
+function mainView() {
   const { table, game } = state.frame;
   const { motion } = state;
   const people = peoplePanel({ ...table, places: state.places }, game?.seats ?? [], send);
@@ -246,12 +246,12 @@ function main() {
     h(
       "div",
       { class: "board" },
-      h("div", { class: "place" }, open ? [people, termsPanel(table, state.rules.about, send)] : game ? felt() : null),
+      h("div", { class: "place" }, open ? [people, termsPanel(table, state.rules.about, send)] : game ? tableSection() : null),
       h(
         "section",
         { class: "panel ask", "aria-label": "What is asked", tabindex: -1 },
-        h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" }, hand(state, act)),
-        prompt(),
+        h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" }, hand(state, actions)),
+        promptView(),
         autoView(),
       ),
     ),
@@ -269,15 +269,15 @@ function main() {
   );
 }
 
-function felt() {
+function tableSection() {
   const { motion, bubbles, frame: { table, game } } = state;
-  const aimed = aims(state, act);
+  const aimed = aims(state, actions);
   const gone = table.places.filter((each) => each.kind === "person" && !each.here).map((each) => each.handle);
   const shown = motion.seats.map((seat, place) => ({ ...seat, away: gone.includes(seat.handle), aim: aimed.get(place), bubble: bubbleView(bubbles.get(seat.handle)) }));
   const reserve = game.reserve === null ? "" : `, ${motion.now.reserve} in the reserve`;
   const stage = h(
     "div",
-    { class: motion.busy ? "stage busy" : "stage", "data-kind": motion.beat ? (motion.beat.kind ?? motion.beat.events[0].event) : "", onclick: skip },
+    { class: motion.isShowing ? "stage busy" : "stage", "data-kind": motion.beat ? (motion.beat.kind ?? motion.beat.events[0].event) : "", onclick: skip },
     h("p", { class: "muted" }, `Turn ${motion.now.turn}, ${motion.now.deck} ${motion.now.deck === 1 ? "card" : "cards"} in the deck${reserve}`),
     h("p", { class: "sentence" }, motion.sentence),
     h("div", { class: "stage-cards" }, motion.shown.map((role) => card(role, "fresh"))),
@@ -291,11 +291,11 @@ function bubbleView(bubble) {
   return bubble && h("p", { class: bubble.below ? "bubble below" : "bubble", "aria-hidden": "true", key: bubble.id }, plain(bubble.text));
 }
 
-function prompt() {
+function promptView() {
   const { coach, motion, frame: { table, game } } = state;
   const seated = table.places.some((place) => place.you);
-  const coached = coach?.more && !motion.busy;
-  const { text, late } = clock();
+  const coached = coach?.more && !motion.isShowing;
+  const { text, late } = timeLeft();
   return h(
     "div",
     { class: "prompt" },
@@ -304,7 +304,7 @@ function prompt() {
     coach ? coachView(state) : h("p", { class: "tip" }, advice(state)),
     h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: !seated || table.talk === "off" || table.state !== "playing" }),
     h("div", { class: "result" }, coach ? null : result(state)),
-    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, coached ? coachMoves(state, act) : [moves(state, act), coach && answerButton(state, act)]),
+    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, coached ? coachMoves(state, actions) : [moves(state, actions), coach && answerButton(state, actions)]),
   );
 }
 
@@ -322,7 +322,7 @@ function autoView() {
   );
 }
 
-function dialogs() {
+function dialogViews() {
   const pace = (event) => {
     remember("pace", event.target.value);
     send({ pace: event.target.value });
@@ -365,33 +365,33 @@ function sureView({ text, no, yes, act: press, key }) {
     "div",
     { class: state.early ? "early" : "", key },
     h("p", {}, text),
-    h("button", { class: "move first", onclick: act(() => find("#sure").close()) }, no),
-    h("button", { class: "move", onclick: act(press) }, yes),
+    h("button", { class: "move first", onclick: guard(() => find("#sure").close()) }, no),
+    h("button", { class: "move", onclick: guard(press) }, yes),
   );
 }
 
 /** Ignore clicks and keys for a moment, because something else was at this position. */
-function calm() {
-  clearTimeout(calming);
+function ignoreEarlyPresses() {
+  clearTimeout(calmTimer);
   state.calmUntil = performance.now() + CALM_MS;
   state.early = true;
-  calming = setTimeout(() => {
+  calmTimer = setTimeout(() => {
     state.early = false;
     draw();
   }, CALM_MS);
 }
 
-let calming = null;
-let answering = null; // a request with one move
+let calmTimer = null;
+let answerTimer = null; // a request with one move
 
 // ---- actions of the player
 
 /** A handler that makes a press count, unless it was meant for what was there before. */
-function act(press) {
+function guard(press) {
   return (event) => state.early || event.timeStamp < state.calmUntil || press();
 }
 
-Object.assign(act, { choose, answer, keep, send, watch });
+const actions = { guard, choose, answer, keep, send, watch };
 
 function choose(option) {
   state.option = option;
@@ -403,7 +403,7 @@ function answer(choice, option = state.option) {
   const { ask } = state.frame.game;
   state.option = null;
   if (!option.risk) return commit(ask, choice, option);
-  confirm({ ask, text: option.risk, no: "Choose again", yes: plain(option.text), act: () => commit(ask, choice, option) });
+  askFirst({ ask, text: option.risk, no: "Choose again", yes: plain(option.text), act: () => commit(ask, choice, option) });
 }
 
 /** Select or deselect a card of an exchange; with too many, the first one is deselected. */
@@ -413,9 +413,9 @@ function keep(ask, place) {
   draw();
 }
 
-function confirm(sure) {
+function askFirst(sure) {
   state.sure = { ...sure, key: performance.now() };
-  calm();
+  ignoreEarlyPresses();
   draw();
   find("#sure").showModal();
   find("#sure button").focus();
@@ -423,7 +423,7 @@ function confirm(sure) {
 
 function leave() {
   const text = "You forfeit this game. The others finish it, and then the match ends.";
-  confirm({ text, no: "Stay", yes: "Leave", act: () => (find("#sure").close(), send({ leave: true })) });
+  askFirst({ text, no: "Stay", yes: "Leave", act: () => (find("#sure").close(), send({ leave: true })) });
 }
 
 function commit(ask, choice, option) {
@@ -435,10 +435,10 @@ function commit(ask, choice, option) {
 /** Send an answer. A block that may follow is kept: the answer to a challenge request is then to pass. */
 function submit(ask, choice, option) {
   const { number, turn } = state.frame.game;
-  const later = ask.blocks.includes(option);
-  if (later || (ask.blocks.length && option.letter === "p")) state.kept = { game: number, turn, block: later ? option.block : null };
+  const laterBlock = ask.blocks.includes(option);
+  if (laterBlock || (ask.blocks.length && option.letter === "p")) state.kept = { game: number, turn, block: laterBlock ? option.block : null };
   const words = find(".words");
-  send({ answer: { id: ask.id, choice: later ? ask.options[0].choices[0][0] : choice, say: words?.value ?? "" } });
+  send({ answer: { id: ask.id, choice: laterBlock ? ask.options[0].choices[0][0] : choice, say: words?.value ?? "" } });
   if (words) words.value = "";
   remember(`met-${ask.kind}`, String(1 + Number(remembered(`met-${ask.kind}`))));
   Object.assign(state, { sent: ask.id, option: null, offered: false });
@@ -449,7 +449,7 @@ function passOn() {
   if (!canPassOn(state) && !state.passing) return;
   state.passing = !state.passing;
   const game = state.frame?.game;
-  if (state.passing && game?.ask && game.ask.id !== state.sent) answered(game.ask, game);
+  if (state.passing && game?.ask && game.ask.id !== state.sent) answerByItself(game.ask, game);
   draw();
 }
 
@@ -466,23 +466,23 @@ function toggleSound() {
 }
 
 function skip() {
-  if (state.motion.busy) send({ hurry: true });
-  state.motion.flush();
+  if (state.motion.isShowing) send({ hurry: true });
+  state.motion.showAll();
 }
 
-function key(event) {
+function pressKey(event) {
   const at = event.target;
   const field = at.closest?.("select, input");
   if (event.repeat && !field && ["Enter", " "].includes(event.key)) event.preventDefault(); // a repeated key would press a button again
   if (event.key === "Escape" && at.id === "chat-field") at.blur();
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || field || document.querySelector("dialog[open]")) return;
-  if (event.key === " " && state.motion.busy && !at.closest?.("button, a, summary")) {
+  if (event.key === " " && state.motion.isShowing && !at.closest?.("button, a, summary")) {
     event.preventDefault();
     return skip();
   }
   const show = { h: () => send({ hint: true }), r: () => find("#rules-box").showModal(), "?": () => find("#help").showModal() }[event.key];
-  const move = state.frame && moveOf(event.key);
-  const other = show ?? { m: toggleSound, d: shade, u: passOn, "/": () => find("#chat-field")?.focus() }[event.key];
+  const move = state.frame && moveForKey(event.key);
+  const other = show ?? { m: toggleSound, d: toggleTheme, u: passOn, "/": () => find("#chat-field")?.focus() }[event.key];
   if (!move && !other) return;
   event.preventDefault();
   if ((move || event.key === "u") && (state.early || event.timeStamp < state.calmUntil)) return;
@@ -490,7 +490,7 @@ function key(event) {
 }
 
 /** What a key does as a move: moves come first, because their letters are always the same. */
-function moveOf(pressed) {
+function moveForKey(pressed) {
   const ask = openRequest(state);
   const entered = pressed === "Enter" && !document.activeElement?.closest?.("button, a");
   if (!ask) {
@@ -511,7 +511,7 @@ function moveOf(pressed) {
 // ---- time
 
 /** Run a clock for the asked players if people are among them. It never starts or ends at an answer. */
-function timeWindow({ match, clock: times, places }, { number, asked, seats, waiting }) {
+function timeQuestions({ match, clock: times, places }, { number, asked, seats, waiting }) {
   const present = JSON.stringify([match, number, state.motion.lines.length, waiting]);
   if (present === state.window) return;
   const timed = state.window && times && places.some((place) => place.kind === "person" && asked.some((seat) => seats[seat].handle === place.handle));
@@ -520,14 +520,14 @@ function timeWindow({ match, clock: times, places }, { number, asked, seats, wai
 }
 
 /** The seconds that are left, as text. */
-function clock() {
+function timeLeft() {
   const open = Boolean(openRequest(state));
-  const end = open ? state.deadline : state.motion.busy ? null : state.windowEnd;
+  const end = open ? state.deadline : state.motion.isShowing ? null : state.windowEnd;
   const left = end ? Math.max(0, end - performance.now()) / 1000 : null;
   return { text: left === null ? "" : `${Math.ceil(left)} s`, late: open && left !== null && left < 10 };
 }
 
-document.addEventListener("keydown", key);
-setInterval(() => state.frame && find(".timer")?.textContent !== clock().text && draw(), 250);
+document.addEventListener("keydown", pressKey);
+setInterval(() => state.frame && find(".timer")?.textContent !== timeLeft().text && draw(), 250);
 draw();
 connect();

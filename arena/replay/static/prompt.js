@@ -16,7 +16,7 @@ const TIMES = 3; // how often a tip is shown
 /** The request that the player can answer now, because all events before it have been shown; null without one. */
 export function openRequest({ frame, sent, motion }) {
   const ask = frame?.game?.ask;
-  return ask && ask.id !== sent && !motion.busy ? ask : null;
+  return ask && ask.id !== sent && !motion.isShowing ? ask : null;
 }
 
 /** Whether the player may pass until their turn: it isn't their turn, and no move is asked that can't be passed. */
@@ -35,7 +35,7 @@ export function onlyMove(state) {
 }
 
 /** Whether the player is out of the game, and the page has shown it. */
-export function isOut({ frame: { table, game }, motion }) {
+function isOut({ frame: { table, game }, motion }) {
   return table.state === "playing" && Boolean(game) && !game.end && game.seat !== null && motion.now.out[game.seat];
 }
 
@@ -47,10 +47,10 @@ export function question(state) {
   if (table.state === "open") return awaits(table);
   if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
   if (ask) return option ? `${title(plain(called(option)))}${costs(option, state.rules)}. Whom?` : plain(ask.question);
-  if (game?.end) return motion.busy ? "" : plain(game.end);
+  if (game?.end) return motion.isShowing ? "" : plain(game.end);
   if (!game) return "The match is starting.";
   if (isOut(state)) return "You are out.";
-  return plain((!motion.busy && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
+  return plain((!motion.isShowing && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
 }
 
 /** The cost of an action, as text. */
@@ -76,7 +76,7 @@ function lastCard(ask, game, pending) {
 
 /** The players in order of rank, with their face-up cards, and the duration of the game; null before its end. */
 export function result({ frame: { table, game }, motion }) {
-  if (!game?.end || motion.busy || table.state === "open") return null;
+  if (!game?.end || motion.isShowing || table.state === "open") return null;
   const last = game.seats.map((seat, place) => place).filter((place) => !motion.gone.includes(place));
   const rows = [...last, ...motion.gone.toReversed()].map((place) => game.seats[place]);
   const minutes = game.duration_s < 60 ? "" : `${Math.floor(game.duration_s / 60)} min `;
@@ -89,7 +89,7 @@ export function result({ frame: { table, game }, motion }) {
 
 /** The player's part in the move, claims and coins; with the hand it stands for the player's seat. */
 export function self({ frame: { game }, motion }) {
-  const hidden = !game || game.seat === null || (Boolean(game.end) && !motion.busy); // the result shows all cards
+  const hidden = !game || game.seat === null || (Boolean(game.end) && !motion.isShowing); // the result shows all cards
   const now = hidden ? null : motion.seats[game.seat];
   return h(
     "div",
@@ -101,9 +101,9 @@ export function self({ frame: { game }, motion }) {
 }
 
 /** The player's cards, as buttons if the open request chooses among them. */
-export function hand(state, act) {
+export function hand(state, actions) {
   const { frame: { game }, motion, chosen } = state;
-  if (!game || game.seat === null || (game.end && !motion.busy)) return null;
+  if (!game || game.seat === null || (game.end && !motion.isShowing)) return null;
   const ask = openRequest(state);
   const own = game.seats[game.seat];
   const cards = !ask ? motion.now.hands[game.seat] : ask.kind === "draft" ? ask.options.flatMap((option) => option.cards) : [...own.cards, ...own.drawn];
@@ -111,7 +111,7 @@ export function hand(state, act) {
     const option = ask?.options.find((each) => each.cards[0] === role);
     if (!option) return card(role);
     const several = ask.kind === "exchange";
-    const press = several ? act(() => act.keep(ask, place)) : act(() => act.choose(option));
+    const press = several ? actions.guard(() => actions.keep(ask, place)) : actions.guard(() => actions.choose(option));
     return h("button", { class: "choice", key: `${askKey(state)} ${place}`, "aria-pressed": several ? String(chosen.includes(place)) : null, onclick: press }, card(role));
   };
   return [cards.map(choice), motion.now.revealed[game.seat].map((role) => card(role, "lost"))];
@@ -131,18 +131,18 @@ function kept(ask, { frame: { game }, chosen }) {
 }
 
 /** The buttons: of the open request, or of what can be done next. */
-export function moves(state, act) {
+export function moves(state, actions) {
   const ask = openRequest(state);
   if (isOut(state)) {
     if (state.watching !== null) return null;
-    const button = (text, watches) => h("button", { class: "move", key: text, onclick: act(() => act.watch(watches)) }, text);
+    const button = (text, watches) => h("button", { class: "move", key: text, onclick: actions.guard(() => actions.watch(watches)) }, text);
     return [button("Watch", true), button("Finish now", false)];
   }
-  if (!ask) return state.motion.busy ? null : steps(state.frame.table, act);
-  return state.option ? targets(state, act) : options(ask, state, act);
+  if (!ask) return state.motion.isShowing ? null : steps(state.frame.table, actions);
+  return state.option ? targets(state, actions) : options(ask, state, actions);
 }
 
-function options(ask, state, act) {
+function options(ask, state, actions) {
   const { rules } = state;
   const key = askKey(state);
   const row = (option) => rules.actions.find((each) => each.action === option.action);
@@ -150,21 +150,21 @@ function options(ask, state, act) {
     option.action,
     h(
       "button",
-      { class: `move${option.bluff ? " bluff" : ""}${option.choices.every(([index]) => state.coach?.tried?.includes(index)) ? " tried" : ""}`, key: `${key} ${option.number}`, onclick: act(() => act.choose(option)) },
+      { class: `move${option.bluff ? " bluff" : ""}${option.choices.every(([index]) => state.coach?.tried?.includes(index)) ? " tried" : ""}`, key: `${key} ${option.number}`, onclick: actions.guard(() => actions.choose(option)) },
       h("span", { class: "signs" }, h("kbd", {}, option.action ? option.letter : option.number), moveSign(option, row(option)), option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null),
       h("span", { class: "what" }, plain(called(option)), claimed(row(option)), " ", price(row(option)?.cost), h("span", { class: "does" }, does(row(option)))),
     ),
   ]);
   const order = rules.actions.map((each) => each.action);
   const sorted = [...offered, ...unpaid(ask, state)].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
-  return [ask.kind === "exchange" ? keepButton(ask, state, act) : null, sorted.map(([, button]) => button)];
+  return [ask.kind === "exchange" ? keepButton(ask, state, actions) : null, sorted.map(([, button]) => button)];
 }
 
-function keepButton(ask, state, act) {
+function keepButton(ask, state, actions) {
   const chosen = kept(ask, state);
   const count = ask.options[0].cards.length;
   if (!chosen) return h("p", { class: "keep", key: "keep" }, `Choose ${count} ${count === 1 ? "card" : "cards"} to keep`);
-  return h("button", { class: "move keep", key: `${askKey(state)} keep`, onclick: act(() => act.choose(chosen)) }, plain(chosen.text));
+  return h("button", { class: "move keep", key: `${askKey(state)} keep`, onclick: actions.guard(() => actions.choose(chosen)) }, plain(chosen.text));
 }
 
 /** The actions that the player can't pay, as disabled buttons. */
@@ -180,7 +180,7 @@ function unpaid(ask, { frame: { game }, rules }) {
 }
 
 /** The possible targets of the chosen action. */
-function targets(state, act) {
+function targets(state, actions) {
   const { frame: { game }, option, rules } = state;
   const rows = rules.actions.filter((row) => row.action === option.action); // for oneself, then for a target
   const aim = ([index, seat], place) => {
@@ -188,21 +188,21 @@ function targets(state, act) {
     const holds = seat === null ? price(rows[0]?.cost) : h("span", { class: "does" }, `${owned} ${owned === 1 ? "coin" : "coins"}, ${cards.length} ${cards.length === 1 ? "card" : "cards"}`);
     return h(
       "button",
-      { class: "move", key: `${askKey(state)} at ${index}`, onclick: act(() => act.answer(index)) },
+      { class: "move", key: `${askKey(state)} at ${index}`, onclick: actions.guard(() => actions.answer(index)) },
       h("kbd", {}, String(place + 1)),
       seat === null ? null : avatar(game.seats[seat].handle),
       h("span", { class: "what" }, seat === null ? "yourself" : plain(game.seats[seat].name), seat === null ? null : holds),
       seat === null ? holds : null,
     );
   };
-  const back = h("button", { class: "move back", key: `${askKey(state)} back`, onclick: act(() => act.choose(null)) }, h("kbd", {}, "Esc"), "other moves");
+  const back = h("button", { class: "move back", key: `${askKey(state)} back`, onclick: actions.guard(() => actions.choose(null)) }, h("kbd", {}, "Esc"), "other moves");
   return [option.choices.map(aim), back];
 }
 
 /** An area over each seat that is a possible target of the chosen action, by seat. */
-export function aims(state, act) {
+export function aims(state, actions) {
   if (!openRequest(state) || !state.option) return new Map();
-  return new Map(state.option.choices.map(([index, seat]) => [seat, h("span", { class: "aimed", key: `${askKey(state)} at ${index}`, onclick: act(() => act.answer(index)) })]));
+  return new Map(state.option.choices.map(([index, seat]) => [seat, h("span", { class: "aimed", key: `${askKey(state)} at ${index}`, onclick: actions.guard(() => actions.answer(index)) })]));
 }
 
 function does(row) {
