@@ -258,14 +258,15 @@ class Game:
         cards_left = sum(deck.values()) - len(located)
         copies = deck.get(role, 0) - located.count(role)
         hidden = table[seat]["influence"] - len(seat_has)
-        # Hidden cards of other players that lack the role.
         excluded = sum(table[player]["influence"] - len(has[player]) for player in lacks if role in lacks[player])
         if hidden <= 0 or copies <= 0 or cards_left < hidden or role in seat_lacks:
             return 0.0
-        if copies > cards_left - excluded - hidden:  # only this hand has room for them
+        possible = cards_left - excluded  # without hidden cards of other players that lack the role
+        if copies > possible - hidden:  # only this hand has room for them
             return 1.0
-        cards_left -= sum(deck.get(name, 0) - located.count(name) for name in seat_lacks) if seat_lacks else excluded
-        return 1 - comb(cards_left - copies, hidden) / comb(cards_left, hidden)
+        if seat_lacks:  # then only cards of the roles that the seat lacks aren't possible
+            possible = cards_left - sum(deck.get(name, 0) - located.count(name) for name in seat_lacks)
+        return 1 - comb(possible - copies, hidden) / comb(possible, hidden)
 
     def tell(self, event: Message) -> str:
         """Return an event as text, with the players' handles: "B steals from C"; empty if it has no text."""
