@@ -85,6 +85,9 @@ def write_chat_line(
     except ValueError as error:
         raise LadderError(f"{error}.\nShorten it.") from None
     user_id, name = _get_writer(connection, table, login, slot)
+    stored_line = store.find_stored_line(connection, session, user_id, name, line_text, now)
+    if stored_line is not None:  # by a first call whose commit had no answer
+        return stored_line
     recent_lines, muted_lines = store.count_lines_of_writer(connection, session, user_id, name, now - _MINUTE_S)
     if muted_lines:
         raise LadderError("staff muted you.\nAsk the staff.")

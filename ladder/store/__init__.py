@@ -10,6 +10,7 @@ from ladder.store.chat import (
     delete_chat_message,
     delete_chat_messages,
     find_chat_message,
+    find_stored_line,
     insert_chat_message,
     last_lobby_line,
     list_chat_messages,

@@ -46,17 +46,19 @@ def _has_writer(session: int | None, user_id: int | None, name: str) -> ColumnEl
 def insert_chat_message(
     connection: Connection, session: int | None, user_id: int | None, name: str, text: str, timestamp: float
 ) -> ChatMessage:
-    """Store a line, unless it is stored with this time, and return it. session: the table session, None for the lobby.
-
-    user_id: None for a guest.
-    """
-    query = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == timestamp)
-    stored_id = connection.scalar(query)  # of a first call whose commit had no answer
-    if stored_id is not None:
-        return ChatMessage(stored_id, session, user_id, name, text, timestamp)
+    """Store a line, and return it. session: the table session, None for the lobby. user_id: None for a guest."""
     values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": timestamp}
     id = connection.execute(insert(chat_messages).values(values).returning(_row.id)).scalar_one()
     return ChatMessage(id, session, user_id, name, text, timestamp)
+
+
+def find_stored_line(
+    connection: Connection, session: int | None, user_id: int | None, name: str, text: str, timestamp: float
+) -> ChatMessage | None:
+    """Return the line that `insert_chat_message` stored with these arguments; None without one."""
+    query = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == timestamp)
+    id = connection.scalar(query)
+    return None if id is None else ChatMessage(id, session, user_id, name, text, timestamp)
 
 
 def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:

@@ -136,8 +136,10 @@ def test_a_line_is_stored_once_if_the_answer_to_it_is_lost(ladder: Ladder, monke
     write_once, times = ladder.database.write, itertools.count(ladder.clock())
     monkeypatch.setattr(ladder, "clock", lambda: next(times))
     monkeypatch.setattr(ladder.database, "write", lambda act: write_once(act) and write_once(act))
-    write_lobby_line(ladder, "ada", "hello")
-    assert texts(ladder) == ["hello"]
+    lines = [str(number) for number in range(20)]  # the last one that is allowed, too
+    for line in lines:
+        write_lobby_line(ladder, "ada", line)
+    assert sorted(texts(ladder)) == sorted(lines)
 
 
 def test_a_deleted_or_expired_line_is_gone(ladder: Ladder) -> None:
