@@ -121,8 +121,8 @@ def change_settings(
     actor: str,
     remove: bool = False,
     confirmed: bool = True,
-) -> bool:
-    """Change a table of ladder.toml, or add, change or remove an item of a list; return False if nothing changes.
+) -> None:
+    """Change a table of ladder.toml, or add, change or remove an item of a list.
 
     index: of the item, None to add one. values: those of a form by name; a time has its zone in `zone`. sha256: of the
     file that the form was made from. Raises LadderError, without a change, if a value is invalid, there is no such
@@ -137,7 +137,7 @@ def change_settings(
     text, changes = _edit_table(old_text, table, index, values, remove)
     new = parse_settings(text, Path(SETTINGS_FILE))
     if not changes:
-        return False
+        return
     new_names: dict[str, str | None] = {deadline.name: deadline.name for deadline in old.deadlines}
     if table == "deadlines" and index is not None:
         new_names[old.deadlines[index].name] = None if remove else new.deadlines[index].name
@@ -151,7 +151,6 @@ def change_settings(
         _store_change(connection, ladder, change, entry, confirmed)
 
     ladder.database.write(store_change)
-    return True
 
 
 @dataclass(frozen=True, slots=True)

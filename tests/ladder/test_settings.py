@@ -68,6 +68,13 @@ def test_toml_that_python_cannot_read_is_refused(value: str) -> None:
         parse_settings(f"x = {value}", Path("ladder.toml"))
 
 
+def test_a_wrong_name_is_explained_without_a_regular_expression() -> None:
+    with pytest.raises(LadderError, match=r"deadlines\.0\.name: use 1 to 40 letters"):
+        parse_settings('[[deadlines]]\nname = "a b"\nat = 2026-12-01T00:00:00Z\n', Path("ladder.toml"))
+    with pytest.raises(LadderError, match="base_url: String should match"):
+        parse_settings('[web]\nbase_url = "a b"\n', Path("ladder.toml"))
+
+
 def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:
     """An empty field would remove a setting that equals the default of today."""
     at = "at = 2026-12-01T23:59:00Z"
