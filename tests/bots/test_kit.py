@@ -18,7 +18,7 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "5e2a2074866e"),
+    "coup_kit.py": (11, "b94ebaa4ebb2"),
     "coup_kit.js": (8, "ea0a426d09a7"),
     "CoupKit.java": (8, "f35746ee0e67"),
     "coup_kit.hpp": (7, "66dca08520b8"),
