@@ -235,7 +235,7 @@ def _make_page(
     shown_id = bot.active_version_id or selected.id
     snapshot = store.find_latest_snapshot(connection)
     standings = None if snapshot is None else Standings.from_json(snapshot)
-    row = None if standings is None else _find_row(standings, bot.active_version_id)
+    row = None if standings is None else standings.find_row(bot.active_version_id)
     return BotPage(
         bot=bot.name,
         pseudonym=bot.pseudonym,
@@ -275,10 +275,6 @@ def _list_permissions(context: ViewContext, bot: store.BotRecord) -> tuple[str, 
     """Return those of _OWN_PERMISSIONS that the viewer has for a bot, and that the bot's state allows."""
     blocked = list_blocked_permissions(context.connection, bot)
     return tuple(name for name in _OWN_PERMISSIONS if context.viewer.can(name, bot.login) and name not in blocked)
-
-
-def _find_row(standings: Standings, version: int | None) -> StandingsRow | None:
-    return next((row for row in standings.items if row.version == version), None)
 
 
 def _compute_trend(context: ViewContext, name: str, row: StandingsRow | None) -> Trend:

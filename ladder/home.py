@@ -100,7 +100,7 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, teammate: str
     decisions = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
     is_disabled = bool(decisions) and decisions[-1].action != "activate"
     snapshot = store.find_latest_snapshot(connection)
-    rows = () if snapshot is None else Standings.from_json(snapshot).items
+    row = None if snapshot is None else Standings.from_json(snapshot).find_row(bot.active_version_id)
     matches = list_matches(context, bot=bot.id, limit=_MATCHES_READ).items
     return OwnBotSummary(
         bot=bot.name,
@@ -110,7 +110,7 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, teammate: str
         status=newest.status,
         reason=newest.rejection_reason,
         disabled_reason=decisions[-1].reason if is_disabled else None,
-        standing=next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
+        standing=None if row is None else hide_fields(row, context.viewer),
         last_match=next((match for match in matches if match.outcome == store.PLAYED), None),
         lost_game=next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
         next_round_s=store.find_next_round_s(connection),

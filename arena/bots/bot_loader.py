@@ -443,16 +443,13 @@ def _absolute_path(path: Path) -> Path:
 
 def missing_bot_error(named_path: Path, path: Path) -> BotError:
     """Return the error for a bot, named as `named_path`, whose `path` doesn't exist."""
-    bots = (name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix))
+    similar_names = get_close_matches(path.name, _list_names(path.parent))
+    bots = (name for name in similar_names if _is_bot_like(path.with_name(name), path.suffix))
     similar_name = next(bots, None)
     question = f"Did you mean {escape_control(named_path.with_name(similar_name))}? " if similar_name else ""
     return BotError(
         f"{escape_control(named_path)} doesn't exist.\n{question}A bot is a file, or a folder with {MANIFEST}."
     )
-
-
-def _similar_names(path: Path) -> list[str]:
-    return get_close_matches(path.name, _list_names(path.parent))
 
 
 def _is_bot_like(path: Path, suffix: str) -> bool:

@@ -87,7 +87,7 @@ def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluat
 
     The share is compared with `baseline.max_fault_percent`.
     """
-    row = evaluation.row(version.id)
+    row = evaluation.standings.find_row(version.id)
     games_played = 0 if row is None else row.games
     has_enough = games_played >= games
     text = f"{games_played} of {format_count(games, 'required game')}"
@@ -112,7 +112,7 @@ def _judge_win_rate(
     baseline: Baseline, threshold: float, version: store.Version, evaluation: Evaluation
 ) -> BaselineResult:
     """Return the result of a baseline that requires an adjusted win rate of at least the threshold, in percent."""
-    row = evaluation.row(version.id)
+    row = evaluation.standings.find_row(version.id)
     if row is None or row.win_rate_adjusted is None:
         return make_baseline_result(baseline, "no games yet")
     estimate = row.win_rate_adjusted

@@ -133,7 +133,7 @@ def _make_grade(
         evaluate_baseline(baseline, version, measured.evaluation, measured.compared.get(baseline.beats or ""))
         for baseline in inputs.baselines
     )
-    row = measured.evaluation.row(version.id)
+    row = measured.evaluation.standings.find_row(version.id)
     full_points = sum(result.points for result in results)
     percent = min(inputs.max_penalty_percent, inputs.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(full_points * percent / 100, 4)

@@ -148,6 +148,10 @@ class Standings:
         """Return the standings as JSON."""
         return _adapter().dump_json(self).decode()
 
+    def find_row(self, version: int | None) -> StandingsRow | None:
+        """Return the row of a version, by id; None if it has none."""
+        return next((row for row in self.items if row.version == version), None)
+
     @property
     def win_rates(self) -> dict[str, float]:
         """Return the adjusted win rates by bot, of the bots that have one."""

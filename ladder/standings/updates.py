@@ -302,10 +302,6 @@ class Evaluation:
     faulty: dict[int, int]
     places: dict[int, int]
 
-    def row(self, version: int) -> computation.StandingsRow | None:
-        """Return a version's row of the standings, None if it wasn't evaluated."""
-        return next((row for row in self.standings.items if row.version == version), None)
-
     def lead(self, version: int, other: int) -> Estimate | None:
         """Return the difference of two versions' win rates; None if either has none."""
         return rating.estimate_lead(self.fit, self.places[version], self.places[other])
