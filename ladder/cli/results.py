@@ -196,7 +196,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
                 time.sleep(EVENTS_POLL_S)
             cursor = page.next_cursor
     if not as_json and len(page.items) == limit:
-        print_note(f"more events: --after {page.next_cursor}")
+        print_note(f"for later events: --after {page.next_cursor}")
 
 
 @click.command()
