@@ -108,7 +108,7 @@ ladder.worker: arena arena.schedule arena.formatting arena.workers arena.sandbox
   arena.bots arena.checks arena.run arena.stats arena.review
 ladder.standings.collusion: arena.rating arena.rating.matches arena.rating.laplace_approximation
   arena.rating.winner_model
-ladder.bots.similarity_process:
+ladder.bots.fingerprints:
 ladder.view_context: ladder.store ladder.permissions
 ladder.clock: arena.escaping ladder.settings
 ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion

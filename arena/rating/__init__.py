@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from arena.rating.inputs_and_results import Estimate, RatedField, Strength
-from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
+from arena.rating.rate_intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
 
 if TYPE_CHECKING:
     from arena.rating.leader import assess_leader, estimate_lead

@@ -27,9 +27,9 @@ from itertools import combinations
 
 import numpy as np
 
-from arena.rating.intervals import count_independent_results
 from arena.rating.laplace_approximation import Posterior
 from arena.rating.matches import Floats, Ints, Matches, iterate_slices
+from arena.rating.rate_intervals import count_independent_results
 
 PRIOR_MATCHES = 20.0  # simulated: intervals of bots with 4 matches then cover as well as those of bots with 200
 MIN_GAMES_SHARE = 0.3  # the least w: balanced seats make the games of a match more alike, but never by this much

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from arena.rating.dispersion import estimate_dispersion, find_quantile
 from arena.rating.inputs_and_results import Estimate, RatedField, Strength
-from arena.rating.intervals import min_matches_for_intervals
 from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
 from arena.rating.matches import Floats, Ints, Matches, gather_matches
 from arena.rating.rank_ranges import find_rank_ranges
+from arena.rating.rate_intervals import min_matches_for_intervals
 from arena.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
 
 PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE

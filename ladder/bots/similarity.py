@@ -1,6 +1,6 @@
 """Compare the sources of bots of different owners.
 
-Similarity isn't proof of misconduct. The texts are untrusted: `similarity_process` compares them in a process with
+Similarity isn't proof of misconduct. The texts are untrusted: `fingerprints` compares them in a process with
 limits, and they are never run.
 """
 
@@ -204,7 +204,7 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
         sys.executable,
         "-P",
         "-c",
-        "from ladder.bots.similarity_process import main; main()",
+        "from ladder.bots.fingerprints import main; main()",
         str(MAX_COMPARE_CPU_S),
         str(MAX_COMPARE_MEMORY_BYTES),
     ]

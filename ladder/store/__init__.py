@@ -26,7 +26,6 @@ from ladder.store.connection import (
     get_settings,
     insert_settings,
 )
-from ladder.store.erasure import ERASED, PERSONAL_COLUMNS, STAYING_COLUMNS, erase_user_rows, has_unfinished_tasks
 from ladder.store.events import (
     CHECK_STEP,
     SIGN_IN_FAILED,
@@ -96,6 +95,7 @@ from ladder.store.matches import (
     sum_head_to_heads,
     total_matches,
 )
+from ladder.store.personal_data import ERASED, PERSONAL_COLUMNS, STAYING_COLUMNS, erase_user_rows, has_unfinished_tasks
 from ladder.store.queue import (
     CHALLENGE,
     ENDED,

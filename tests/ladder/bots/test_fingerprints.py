@@ -3,7 +3,7 @@
 import pytest
 
 from arena.bots import shipped_files
-from ladder.bots.similarity_process import compare_programs
+from ladder.bots.fingerprints import compare_programs
 from tests.cases import each
 from tests.ladder.alike import BOT, IN_C, KIT_ONLY, disguise_bot
 
