@@ -82,8 +82,8 @@ function refresh() {
 
 // A refresh would lose what is typed or pressed now.
 function isInUse(part) {
-  const isFilled = [...part.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue);
-  return isFilled || part.matches(":active") || part.querySelector(":is(input, select, textarea):focus, [data-still], details[open] form[method=post]") !== null;
+  const isChanged = (field) => (field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+  return [...part.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some(isChanged) || part.matches(":active") || part.querySelector(":is(input, select, textarea):focus, [data-still], details[open] form[method=post]") !== null;
 }
 
 // Return a function that gives the new content the folds and the focus of the old one.

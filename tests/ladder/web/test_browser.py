@@ -249,14 +249,14 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
 
 
 def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: LadderServer) -> None:
-    """Pages add a random delay, so that they don't reload at the same moment."""
+    """Pages add a random delay, so that they don't reload at the same moment. This one has a field for a password."""
     page, wrong = window(browser, server, "ada")
     asked: list[str] = []
     words = "retry: 100\n\n" + "data: changed\n\n" * 9
     page.route("**/changes", lambda route: route.fulfill(body=words, content_type="text/event-stream"))
     page.clock.install()
-    page.goto(f"{server.url}/standings")
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/standings") else None)
+    page.goto(f"{server.url}/")
+    page.on("request", lambda request: asked.append(request.url) if request.url == f"{server.url}/" else None)
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 1)
     for spent_s, count in ((28, 0), (8, 1), (25, 1), (12, 2)):
         for _ in range(2):  # the second is asked for once the page has heard the first
