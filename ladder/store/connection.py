@@ -59,9 +59,10 @@ class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
     hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
-    these outages. patience_s: the longest tolerated outage. application: PostgreSQL's name of the connections. pooled:
-    False to open one for each use. check: called with each new connection; raises DatabaseError. Creating the object
-    opens no connection; it raises DatabaseError if the URL isn't valid or its driver isn't installed.
+    these outages. patience_s: the longest tolerated outage. idle_s: after this time PostgreSQL ends an idle writer's
+    transaction. application: PostgreSQL's name of the connections. pooled: False to open one for each use. check:
+    called with each new connection; raises DatabaseError. Creating the object opens no connection; it raises
+    DatabaseError if the URL isn't valid or its driver isn't installed.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Database:
         url: str | URL,
         patience_s: float = RETRY_TIMEOUT_S,
         *,
+        idle_s: float = _IDLE_S,
         hear: Callable[[str | None], None] = lambda reason: None,
         application: str = "arena",
         pooled: bool = True,
@@ -80,7 +82,7 @@ class Database:
         self._check = check
         self._lost_at: float | None = None  # the monotonic time of the first failure of an outage
         self.losses = 0
-        self._idle_ms = str(round(1000 * _IDLE_S))
+        self._idle_ms = str(round(1000 * idle_s))
         try:
             self.url = make_url(url)
             self.engine = _create_engine(self.url, application, pooled)
