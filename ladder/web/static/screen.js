@@ -28,7 +28,7 @@ const rowsOf = (part) => [...part.querySelectorAll("[data-bot]")];
 let marks = new Map();
 
 async function refresh() {
-  const text = await fetch(location.href).then((response) => response.text(), () => "");
+  const text = await fetch(location.href, { signal: AbortSignal.timeout(10_000) }).then((response) => response.text(), () => "");
   const page = new DOMParser().parseFromString(text, "text/html");
   const fresh = page.getElementById("board");
   if (!fresh) return page.querySelector(".finale") && location.reload();

@@ -83,18 +83,28 @@ function refresh() {
 // A refresh would lose what is typed or pressed now.
 function isInUse(part) {
   const isChanged = (field) => (field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
-  return [...part.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some(isChanged) || part.matches(":active") || part.querySelector(":is(input, select, textarea):focus, [data-still], details[open] form[method=post]") !== null;
+  return [...part.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some(isChanged) || part.matches(":active") || (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")) || part.querySelector("[data-still], details[open] form[method=post]") !== null;
+}
+
+// Return the parts of the page by their row and text; a name that several parts have is given to none.
+function partsByName(selector) {
+  const parts = new Map();
+  for (const part of document.querySelectorAll(`#main ${selector}`)) {
+    const name = `${part.closest("tr")?.cells[0].textContent} ${part.outerHTML}`;
+    parts.set(name, parts.has(name) ? null : part);
+  }
+  return parts;
 }
 
 // Return a function that gives the new content the folds and the focus of the old one.
 function keepPlace() {
-  const summaries = () => [...document.querySelectorAll("#main summary")];
-  const nameOf = (summary) => `${summary.closest("tr")?.cells[0].textContent} ${summary.textContent}`;
-  const folds = new Map(summaries().map((summary) => [nameOf(summary), summary.parentElement.open]));
-  const focused = document.activeElement.closest("#main *")?.outerHTML;
+  const openByName = [...partsByName("summary")].map(([name, summary]) => [name, summary?.parentElement.open]);
+  const tag = document.activeElement.localName;
+  const [focused] = [...partsByName(tag)].find(([, part]) => part === document.activeElement) ?? [];
   return () => {
-    for (const summary of summaries()) summary.parentElement.open = folds.get(nameOf(summary)) ?? summary.parentElement.open;
-    if (focused && document.activeElement === document.body) [...document.querySelectorAll("#main *")].find((part) => part.outerHTML === focused)?.focus({ preventScroll: true });
+    const summaries = partsByName("summary");
+    for (const [name, open] of openByName) if (summaries.get(name)) summaries.get(name).parentElement.open = open;
+    if (focused && document.activeElement === document.body) partsByName(tag).get(focused)?.focus({ preventScroll: true });
   };
 }
 
@@ -120,9 +130,13 @@ if (document.querySelector("[data-feed]")) {
   setInterval(scheduleRefresh, 60_000); // and deadlines pass
 }
 
+let chatTimer = 0;
 function readChat() {
   const lines = document.getElementById("chat-lines");
-  if (lines && !document.hidden && !isInUse(lines)) window.htmx?.trigger(lines, "chat");
+  clearTimeout(chatTimer);
+  if (!lines || document.hidden) return;
+  if (isInUse(lines)) chatTimer = setTimeout(readChat, AWAITED_MS);
+  else window.htmx?.trigger(lines, "chat");
 }
 
 // Nothing needs htmx before the first paint; the pages of an exported site never do.
@@ -333,7 +347,8 @@ for (const field of document.querySelectorAll("[data-zone]")) {
 
 // What is typed as a password can be looked at.
 function offerPasswordText() {
-  for (const field of document.querySelectorAll("label:not(:has(+ .tick)) > input[type=password]")) {
+  for (const field of document.querySelectorAll("input[type=password]:not([data-offered])")) {
+    field.dataset.offered = "";
     const box = Object.assign(document.createElement("input"), { type: "checkbox" });
     const label = Object.assign(document.createElement("label"), { className: "tick" });
     label.append(box, " Show it");

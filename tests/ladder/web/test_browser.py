@@ -272,6 +272,23 @@ def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: L
     assert wrong == []
 
 
+# A refresh of two parts that only their place tells apart, of which the second is open and has the focus.
+SWAP_TWINS = """() => {
+  const main = document.getElementById("main"), twins = () => main.querySelectorAll("[data-twin]");
+  const twin = "<details data-twin><summary>Why</summary></details>";
+  const insert = () => main.insertAdjacentHTML("beforeend", twin + twin);
+  const detail = { elt: document.body };
+  const send = (name) => document.body.dispatchEvent(new CustomEvent(`htmx:${name}`, { detail }));
+  insert();
+  twins()[1].open = true;
+  twins()[1].firstChild.focus();
+  send("beforeSwap");
+  twins().forEach((twin) => twin.remove());
+  insert();
+  send("afterSwap");
+}"""
+
+
 def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) -> None:
     """A form without fields, too: on the page of a final, a reload each second folded its button away.
 
@@ -302,6 +319,9 @@ def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) 
         page.clock.run_for(90_000)
     page.wait_for_function("() => !document.getElementById('main').isOld")
     page.locator("#health[open] a:focus", has_text="Check the ladder").wait_for()
+    page.evaluate(SWAP_TWINS)
+    assert page.locator("[data-twin]").evaluate_all("all => all.map(({ open }) => open)") == [False, False]
+    assert page.locator("[data-twin] :focus").count() == 0
     assert wrong == []
 
 
@@ -364,6 +384,7 @@ def test_a_form_after_the_end_of_its_session_is_filled_in_again_without_password
         page.get_by_label("Link or code").fill(issue_secret(ladder, "staff", "link", "staff").secret)
     page.get_by_role("button", name="Sign in").first.click()
     page.wait_for_url(server.url + path)
+    assert page.get_by_label("Show it").count() == page.locator("input[type=password]").count()
     shown = [form.get_by_label(label).input_value() for label in typed]
     assert shown == ([""] if path == "/account" else list(typed.values()))
 
