@@ -15,7 +15,7 @@ from arena.coup import StatementKind, make_rules_object
 from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
 from arena.models.settings import ModelPlayer
 from arena.play import Message, PlayerView
-from arena.referee import MatchSpec, clean_text
+from arena.referee import STATEMENT_FIELDS, MatchSpec, clean_text
 from arena.sandbox import InProcessBox, SandboxError, ScriptPeer
 from protocol import SAY_LIMIT, encode
 from protocol.event_text import describe_move
@@ -161,7 +161,7 @@ class ModelSeat:
                     "claims": dict(player.claims),
                     "has": list(player.known),
                     "lacks": list(player.lacks),
-                    "out": not player.alive and bool(player.revealed),  # in a draft no player has cards
+                    "out": not player.alive,
                 }
                 for player in game.players
             ],
@@ -213,20 +213,10 @@ class ModelSeat:
             "role": role if isinstance(role, str) and role in game.rules["deck"] else None,
             "target": seats.get(str(fields.get("player"))),
         }
-        needed = _STATEMENT_FIELDS.get(str(kind))
+        needed = STATEMENT_FIELDS.get(str(kind))
         if needed is None or any(values[name] is None for name in needed):
             return None
         return {"says": kind, **{name: values[name] for name in needed}}
-
-
-# What a statement without a text has.
-_STATEMENT_FIELDS = {
-    "hold": ("role",),
-    "lack": ("role",),
-    "attack": ("target",),
-    "spare": ("target",),
-    "doubt": ("role", "target"),
-}
 
 
 def _describe_choice(choice: _Choice, attempt: int, legal: Sequence[Message], names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ def make_hint(game: Game, names: Sequence[str]) -> dict[str, Any]:
 
     names: of the players, by seat. Rows and remarks on challenges are by seat, probabilities in the order of `roles`.
     """
-    if not game.opponents:
+    if not any(player.influence for player in game.opponents):
         return {"roles": [], "rows": [], "lines": ["The other players have no cards yet."]}
     roles = sorted(game.rules["deck"])
     rows = [[names[player.seat], [game.odds(player.seat, role) for role in roles]] for player in game.opponents]

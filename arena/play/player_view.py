@@ -348,7 +348,7 @@ class PlayerView:
             cards=tuple(you["cards"]) if is_own else (None,) * player.influence,
             drawn=tuple(you.get("drawn", ())) if is_own else (),
             revealed=tuple(player.revealed),
-            out=not player.alive and bool(player.revealed),
+            out=not player.alive,
             side=player.allegiance,
             own=is_own,
         )

@@ -28,7 +28,7 @@ def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
     rows = []
     for player, name in zip(game.players, names, strict=True):
         is_own = player.seat == game.seat
-        mark = ">" if player.seat == game.actor and player.alive else " "
+        mark = ">" if player.seat == game.actor and player.influence else " "
         text = f"{mark} {name.ljust(name_width)}  {_describe_holdings(player, game.cards if is_own else None)}"
         claims = ""
         if player.claims and player.alive and not is_own:
@@ -41,8 +41,7 @@ def make_table_rows(view: PlayerView, columns: int) -> list[TableRow]:
 
 def _describe_holdings(player: Player, own_cards: list[str] | None) -> str:
     """Return a player's coins, side and cards as text. own_cards: the viewer's, None for another player's."""
-    is_in_game = player.alive or not player.revealed  # in a draft no player has cards
-    coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if is_in_game else " out    "
+    coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else " out    "
     side = [player.allegiance] if player.allegiance else []
     cards = [_HIDDEN] * player.influence if own_cards is None else own_cards
     face_up = [f"({role})" for role in player.revealed]

@@ -25,4 +25,4 @@ from arena.referee.record import MatchHeader, Record, RecordError, read_record, 
 from arena.referee.results import CONSEQUENTIAL_FAULTS, GameResult, count_committed, game_results
 from arena.referee.sent_lines import SentLine, sent_lines
 from arena.referee.settings import SETTABLE_LIMITS, TIME_LIMITS, UNTIMED_MS, MatchSettings, Timing
-from arena.referee.table_talk import SayError, clean_text, read_say, statement_payload
+from arena.referee.table_talk import STATEMENT_FIELDS, SayError, clean_text, read_say, statement_payload

@@ -15,7 +15,7 @@ from protocol import SAY_LIMIT, TEXT_LIMIT
 Placed = tuple[int, StatementMade]  # (index of the move that it came with, statement)
 
 # The fields of each kind of statement, without `says`.
-_STATEMENT_FIELDS = {
+STATEMENT_FIELDS = {
     "hold": ("role",),
     "lack": ("role",),
     "attack": ("target",),
@@ -49,9 +49,9 @@ def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
 def _read_statement(statement: Any, seat: int) -> StatementMade:
     """Return one statement of a seat. Raises SayError, whose text is for the bot's author, if its form is wrong."""
     says = statement.get("says") if isinstance(statement, dict) else None
-    if not isinstance(says, str) or says not in _STATEMENT_FIELDS:
-        raise SayError(f"a statement must be an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")
-    fields = _STATEMENT_FIELDS[says]
+    if not isinstance(says, str) or says not in STATEMENT_FIELDS:
+        raise SayError(f"a statement must be an object whose says is one of {', '.join(STATEMENT_FIELDS)}")
+    fields = STATEMENT_FIELDS[says]
     if statement.keys() != {"says", *fields}:
         raise SayError(f"a statement with says {says} needs {' and '.join(fields)}, and allows no other field")
     role, target, text = statement.get("role"), statement.get("target"), statement.get("text")
@@ -93,7 +93,7 @@ def _require_valid_text(text: str) -> None:
 def statement_payload(statement: StatementMade) -> dict[str, Any]:
     """Return a statement as a JSON object: an element of a reply's `say`."""
     return {"says": statement.says.value} | {
-        name: to_json_value(getattr(statement, name)) for name in _STATEMENT_FIELDS[statement.says]
+        name: to_json_value(getattr(statement, name)) for name in STATEMENT_FIELDS[statement.says]
     }
 
 

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /**
  * A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
- * Copy this file next to your bot. It requires only Java 11 or newer. This is kit version 8. A complete bot:
+ * Copy this file next to your bot. It requires only Java 11 or newer. This is kit version 9. A complete bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -507,7 +507,7 @@ public class CoupKit {
         public final int seat;
         public final String handle; // the same in all games of the match, unlike the seat
         public int coins;
-        public int influence; // number of face-down cards; 0: it is out of the game
+        public int influence; // number of face-down cards; 0: it is out of the game, or in a draft
         public List<String> revealed = List.of(); // its lost cards, face up
         public String allegiance = ""; // "loyalist" or "reformist"; empty without sides, or before they are chosen
         public final Counts blocks = new Counts(); // by role: its blocks in this game
@@ -518,7 +518,8 @@ public class CoupKit {
             this.seat = seat;
             this.handle = handle;
         }
-        public boolean alive() { return influence > 0; }
+        /** Whether it is still in the game. In a draft all players are, without cards. */
+        public boolean alive() { return influence > 0 || revealed.isEmpty(); }
     }
 
     /** Counts by role; a role that was never counted reads as 0. */

@@ -1,5 +1,5 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-// Copy this file next to your bot. It requires only Go 1.19 or newer. This is kit version 8. A complete bot:
+// Copy this file next to your bot. It requires only Go 1.19 or newer. This is kit version 9. A complete bot:
 //
 //	package main
 //
@@ -101,7 +101,7 @@ type Player struct {
 	Seat       int            `json:"-"`
 	Handle     string         `json:"-"` // the same in all games of the match, unlike the seat
 	Coins      int            // its coins
-	Influence  int            // number of face-down cards; 0: it is out of the game
+	Influence  int            // number of face-down cards; 0: it is out of the game, or in a draft
 	Revealed   []string       // its lost cards, face up
 	Allegiance string         // loyalist or reformist; empty without sides, or before they are chosen
 	Blocks     map[string]int `json:"-"` // by role: its blocks in this game
@@ -109,8 +109,10 @@ type Player struct {
 	Lacks      []string       `json:"-"` // roles that it certainly lacks, but for those of which you see every card
 }
 
-// Alive returns whether the player is still in the game.
-func (player *Player) Alive() bool { return player.Influence > 0 }
+// Alive returns whether the player is still in the game. In a draft all players are, without cards.
+func (player *Player) Alive() bool {
+	return player.Influence > 0 || player.Handle != "" && len(player.Revealed) == 0
+}
 
 // State is the public state; its fields are also fields of Game.
 type State struct {

@@ -1,5 +1,5 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-// Copy this file next to your bot. It requires only C++17 and POSIX. This is kit version 7. A complete bot:
+// Copy this file next to your bot. It requires only C++17 and POSIX. This is kit version 8. A complete bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -129,9 +129,9 @@ struct Player {
     int seat = nobody;
     std::string handle; // the same in all games of the match, unlike the seat
     int coins = 0;
-    int influence = 0; // number of face-down cards; 0: it is out of the game
+    int influence = 0; // number of face-down cards; 0: it is out of the game, or in a draft
     Cards revealed;    // its lost cards, face up
-    bool alive = false;
+    bool alive = false; // still in the game; in a draft all players are, without cards
     std::string allegiance; // "loyalist" or "reformist"; empty without sides, or before they are chosen
     Counts blocks;          // by role: its blocks in this game
     Cards known;            // cards that it certainly holds, from you.known of the request
@@ -563,8 +563,8 @@ inline void Game::take(Json message) {
         const Json& now = state["players"][std::size_t(player.seat)];
         player.coins = now["coins"].integer(player.coins);
         player.influence = now["influence"].integer(player.influence);
-        player.alive = player.influence > 0;
         if (now.has("revealed")) player.revealed = now["revealed"].strings();
+        player.alive = player.influence > 0 || player.revealed.empty();
         player.allegiance = now["allegiance"].string(player.allegiance);
         player.known.clear();
         player.lacks.clear();

@@ -1,6 +1,6 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 //
-// Copy this file next to your bot. It requires only Node.js 18 or newer. This is kit version 8.
+// Copy this file next to your bot. It requires only Node.js 18 or newer. This is kit version 9.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -60,10 +60,10 @@ class Player {
   }
 
   get coins() { return this.#game.state.players[this.seat].coins; }
-  // Number of face-down cards; 0: it is out of the game.
+  // Number of face-down cards; 0: it is out of the game, or in a draft.
   get influence() { return this.#game.state.players[this.seat].influence; }
   get revealed() { return this.#game.state.players[this.seat].revealed; } // its lost cards, face up
-  get alive() { return this.influence > 0; }
+  get alive() { return this.influence > 0 || !this.revealed.length; } // in a draft no player has cards
   // "loyalist" or "reformist"; null without sides, or before they are chosen.
   get allegiance() { return this.#game.state.players[this.seat].allegiance ?? null; }
   // Cards that it certainly holds, from you.known of the request. Two equal roles are two cards.

@@ -1,6 +1,6 @@
 """A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 
-Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 11.
+Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 12.
 
     from coup_kit import Bot, run
 
@@ -112,14 +112,14 @@ class Player:
         return f"Player({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
     coins: int = _has("coins")  # that it has now
-    influence: int = _has("influence")  # number of face-down cards; 0: it is out of the game
+    influence: int = _has("influence")  # number of face-down cards; 0: it is out of the game, or in a draft
     revealed: list[str] = _has("revealed")  # its lost cards, face up
     allegiance: str | None = _has("allegiance")  # `loyalist`, `reformist`; None without sides, or before their choice
 
     @property
     def alive(self) -> bool:
-        """Whether the player is still in the game."""
-        return self.influence > 0
+        """Whether the player is still in the game. In a draft all players are, without cards."""
+        return self.influence > 0 or not self.revealed
 
     @property
     def known(self) -> list[str]:
@@ -191,9 +191,8 @@ class Game:
     @property
     def opponents(self) -> list[Player]:
         """The other living players, clockwise from you."""
-        seat, table = self.seat, self.state["players"]
-        clockwise = self.players[seat + 1 :] + self.players[:seat]
-        return [player for player in clockwise if table[player.seat]["influence"] > 0]
+        seat = self.seat
+        return [player for player in self.players[seat + 1 :] + self.players[:seat] if player.alive]
 
     @property
     def random(self) -> Random:

@@ -1,5 +1,5 @@
 //! A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-//! Copy this file next to your bot. It requires only Rust 1.63 or newer. This is kit version 8. A complete bot:
+//! Copy this file next to your bot. It requires only Rust 1.63 or newer. This is kit version 9. A complete bot:
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -103,7 +103,7 @@ pub struct Player {
     pub seat: usize,
     pub handle: String, // the same in all games of the match, unlike the seat
     pub coins: i64,
-    pub influence: usize,      // number of face-down cards; 0: it is out of the game
+    pub influence: usize,      // number of face-down cards; 0: it is out of the game, or in a draft
     pub revealed: Vec<String>, // its lost cards, face up
     pub allegiance: String,    // loyalist or reformist; empty without sides, or before they are chosen
     pub blocks: Counts,        // by role: its blocks in this game
@@ -113,8 +113,8 @@ pub struct Player {
 
 #[rustfmt::skip]
 impl Player {
-    /// Whether it is still in the game.
-    pub fn alive(&self) -> bool { self.influence > 0 }
+    /// Whether it is still in the game. In a draft all players are, without cards.
+    pub fn alive(&self) -> bool { self.influence > 0 || self.revealed.is_empty() && !self.handle.is_empty() }
     /// The number of its cards that aren't known.
     fn hidden(&self) -> i64 { self.influence as i64 - self.known.len() as i64 }
 }

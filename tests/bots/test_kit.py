@@ -18,12 +18,12 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "b94ebaa4ebb2"),
-    "coup_kit.js": (8, "ea0a426d09a7"),
-    "CoupKit.java": (8, "f35746ee0e67"),
-    "coup_kit.hpp": (7, "66dca08520b8"),
-    "coup_kit.rs": (8, "2ab00508c1c5"),
-    "coup_kit.go": (8, "42afd8c385a4"),
+    "coup_kit.py": (12, "aa4747c4e0a9"),
+    "coup_kit.js": (9, "cbeb59a1e3bf"),
+    "CoupKit.java": (9, "9234d7bc2360"),
+    "coup_kit.hpp": (8, "8d9f419afec2"),
+    "coup_kit.rs": (9, "2a301ae5e986"),
+    "coup_kit.go": (9, "abd33fec0e2c"),
 }
 
 

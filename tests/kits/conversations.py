@@ -70,10 +70,12 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
 
 def _chances(sight: coup.View, known: coup.CertainCards) -> list[dict[str, float]]:
     board = sight.board
+    is_draft = isinstance(board.phase, coup.Drafting)
     found = []
     for seat in range(board.seats):
         chances = {role.value: coup.chance_held(sight, known, seat, role) for role in board.rules.roles}
-        found.append({**chances, "not_duke": 1 - chances["duke"]})
+        is_opponent = seat != sight.seat and (board.influence[seat] > 0 or is_draft)
+        found.append({**chances, "not_duke": 1 - chances["duke"], "opponent": is_opponent})
     return found
 
 
@@ -99,7 +101,8 @@ def matches() -> list[Message]:
 def truths() -> list[Any]:
     """Return the engine's truth of all matches, in order.
 
-    For each request the odds of each seat, by role; for each end of a game bot 0's `cards`, and `influence` by seat.
+    For each request the odds of each seat, by role, and whether it is an `opponent`; for each end of a game bot 0's
+    `cards`, and `influence` by seat.
     """
     return [truth for preset, seats in MATCHES for truth in _played(preset, seats, GAMES)[1]]
 

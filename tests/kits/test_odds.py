@@ -21,7 +21,10 @@ def starter_moves(made: Make) -> list[int]:
 
 @each_kit
 def test_starters_play_alike_and_their_odds_are_the_engines(kit: Kit, made: Make, starter_moves: list[int]) -> None:
-    """1,000 requests of every preset are compared, and the cards and influence at the end of each game."""
+    """1,000 requests of every preset are compared, and the cards and influence at the end of each game.
+
+    In a draft the opponent has no cards, but is an opponent.
+    """
     assert choices(made(kit, kit.starter), matches())[0] == starter_moves
     ran = made(kit, kit.probe).feed(matches(), "odds")
     assert ran.code == 0, ran.err

@@ -19,7 +19,9 @@ struct Reckoner : coup::Bot {
                 std::cout << before << '"' << role << "\":" << game.odds(player.seat, role);
                 before = ",";
             }
-            std::cout << '}';
+            const auto opponents = game.opponents();
+            const bool is_opponent = std::count(opponents.begin(), opponents.end(), &player) > 0;
+            std::cout << ",\"opponent\":" << (is_opponent ? "true}" : "false}");
         }
         std::cout << ']' << std::endl;
         return nullptr;

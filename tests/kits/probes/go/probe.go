@@ -13,9 +13,12 @@ var roles = []string{"ambassador", "assassin", "captain", "contessa", "duke", "i
 type Reckoner struct{ Base }
 
 func reckon(game *Game) *Move {
-	var all []map[string]float64
+	var all []map[string]any
 	for _, player := range game.Players {
-		odds := map[string]float64{}
+		odds := map[string]any{"opponent": false}
+		for _, opponent := range game.Opponents() {
+			odds["opponent"] = odds["opponent"] == true || opponent == player
+		}
 		for _, role := range roles {
 			odds[role] = game.Odds(player.Seat, role)
 		}

@@ -27,7 +27,8 @@ public class Probe extends CoupKit.Bot {
         if (reckons) {
             System.out.println(Arrays.stream(game.players).map(player -> ROLES.stream()
                     .map(role -> '"' + role + "\":" + game.odds(player.seat, role))
-                    .collect(Collectors.joining(",", "{", "}"))).collect(Collectors.joining(",", "[", "]")));
+                    .collect(Collectors.joining(",", "{", ",\"opponent\":" + game.opponents().contains(player) + "}")))
+                    .collect(Collectors.joining(",", "[", "]")));
         }
         return null;
     }

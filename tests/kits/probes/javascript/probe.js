@@ -9,7 +9,8 @@ const ROLES = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisi
 class Reckoner extends Bot {
   other(game) {
     const odds = ({ seat }) => Object.fromEntries(ROLES.map((role) => [role, game.odds(seat, role)]));
-    console.log(JSON.stringify(game.players.map(odds)));
+    const row = (player) => ({ ...odds(player), opponent: game.opponents.includes(player) });
+    console.log(JSON.stringify(game.players.map(row)));
   }
 
   gameOver(game) {

@@ -12,7 +12,8 @@ class Reckoner(Bot):
     """Prints the odds of each seat at each request, and at the end of a game its cards and all influence."""
 
     def turn(self, game: Game) -> Answer:
-        print(json.dumps([{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]))
+        odds = [{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]
+        print(json.dumps([{**odds[player.seat], "opponent": player in game.opponents} for player in game.players]))
         return 0
 
     challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn

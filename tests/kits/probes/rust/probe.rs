@@ -16,7 +16,8 @@ struct Reckoner;
 fn reckon(game: &Game) -> usize {
     let odds = |player: &Player| -> String {
         let odds = ROLES.iter().map(|role| format!(r#""{}":{}"#, role, game.odds(player.seat, role)));
-        format!("{{{}}}", odds.collect::<Vec<String>>().join(","))
+        let opponent = game.opponents().iter().any(|opponent| opponent.seat == player.seat);
+        format!(r#"{{{},"opponent":{}}}"#, odds.collect::<Vec<String>>().join(","), opponent)
     };
     coup_kit::log(format!("[{}]", game.players.iter().map(odds).collect::<Vec<String>>().join(",")));
     0
