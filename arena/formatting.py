@@ -1,4 +1,7 @@
-"""Format numbers with intervals as table cells, and begin sentences, the same way everywhere."""
+"""Format numbers with intervals as table cells, and begin sentences, the same way everywhere.
+
+A negative number that rounds to 0 has no minus sign: `z` of format specifications.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -65,19 +68,19 @@ def describe_leader(leader: str, decided: bool) -> str:
 
 def format_percent(rate: float | None, digits: int = 1) -> str:
     """Return a rate, 0 to 1, in percent, such as "35.2%"; "-" for None."""
-    return NO_VALUE if rate is None else f"{rate:.{digits}%}"
+    return NO_VALUE if rate is None else f"{rate:z.{digits}%}"
 
 
 def format_interval(estimate: Interval | None, digits: int = 1, to: str = "-") -> str:
     """Return a rate's interval in percent, without the sign, such as "30.1-40.2"; "-" without an interval."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return NO_VALUE
-    return f"{100 * estimate.low:.{digits}f}{to}{100 * estimate.high:.{digits}f}"
+    return f"{100 * estimate.low:z.{digits}f}{to}{100 * estimate.high:z.{digits}f}"
 
 
 def format_points(difference: float | None) -> str:
     """Return a difference of rates in points, such as "+4.2" or "-0.8"; "-" for None."""
-    return NO_VALUE if difference is None else f"{100 * difference:+.1f}"
+    return NO_VALUE if difference is None else f"{100 * difference:+z.1f}"
 
 
 def format_points_interval(low: float | None, high: float | None) -> str:
@@ -92,7 +95,7 @@ def have_no_intervals(estimates: Iterable["Estimate | None"]) -> bool:
 
 def format_rating(rating: "Estimate") -> str:
     """Return a rating with half its interval's width, such as "24.1 ± 1.2"; without an interval, "24.1"."""
-    return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
+    return f"{rating.value:z.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 
 
 # Names of style numbers and their texts, in the order of display, as `arena stats` prints them.

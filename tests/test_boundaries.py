@@ -61,7 +61,7 @@ arena.run.report: arena.escaping arena.rating arena.referee arena.run.standings
 arena.models: protocol protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee
   arena.referee.process arena.bots arena.checks arena.run arena.run.report arena.play
 arena.stats: arena.coup arena.rating arena.referee arena.replay
-arena.stats.plots: arena.escaping arena.replay arena.stats.report
+arena.stats.plots: arena.escaping arena.formatting arena.replay arena.stats.report
 arena.stats.report: arena.escaping arena.rating arena.referee
 arena.compare: arena.schedule arena.formatting arena.stats
 arena.compare.comparison: arena.coup arena.schedule arena.run

@@ -201,7 +201,7 @@ def _make_decision_table(decisions: Sequence[CostlyDecision]) -> RenderableType:
 
 def _pattern(pattern: MistakePattern) -> Text:
     cost = pattern.cost
-    return Text(f"{cost.value:5.1f} ({cost.low:.1f} to {cost.high:.1f})  {pattern.text}, {pattern.count} times")
+    return Text(f"{cost.value:z5.1f} ({cost.low:z.1f} to {cost.high:z.1f})  {pattern.text}, {pattern.count} times")
 
 
 def _command(path: Path, bot: str, decision: CostlyDecision) -> str:

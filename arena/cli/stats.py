@@ -13,7 +13,15 @@ from rich.text import Text
 from arena.cli import console
 from arena.cli.options import complete_name
 from arena.escaping import escape_control
-from arena.formatting import NO_VALUE, format_count, format_interval, format_percent, format_range
+from arena.formatting import (
+    NO_VALUE,
+    format_count,
+    format_interval,
+    format_percent,
+    format_points,
+    format_points_interval,
+    format_range,
+)
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator, report
@@ -197,8 +205,8 @@ def _difference_cells(difference: report.RateDifference) -> list[str]:
     return [
         _with_total(difference.other_rate),
         _with_total(difference.rate),
-        f"{100 * value:+.1f}",
-        NO_VALUE if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
+        format_points(value),
+        format_points_interval(low, high),
         "*" if difference.significant else "",
     ]
 

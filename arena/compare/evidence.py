@@ -277,7 +277,7 @@ def describe_elo(result: PairedResult) -> str | None:
     if not all(0 < rate < 1 for rate in rates):
         return None
     old_elo, *elos = (400 * math.log10(rate / (1 - rate)) for rate in rates)
-    difference, low, high = (f"{elo - old_elo:+.0f}" for elo in elos)
+    difference, low, high = (f"{elo - old_elo:+z.0f}" for elo in elos)
     return f"in Elo against these opponents: {difference} ({low} to {high}), from OLD's win rate"
 
 

@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 from typing import Self
 
 from arena.escaping import escape_control
+from arena.formatting import format_interval, format_percent, format_points, format_points_interval
 from arena.replay import escape_html, html_page, style_sheets
 from arena.stats.report import (
     LARGEST_NOTE,
@@ -282,8 +283,7 @@ def _render_table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) ->
 def _rate_cells(rate: Rate | None) -> str:
     if rate is None:
         return number_cells("-", "-", "-")
-    interval = "-" if rate.low is None or rate.high is None else f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
-    return number_cells(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
+    return number_cells(format_percent(rate.value), format_interval(rate), f"{rate.count:g} of {rate.total}")
 
 
 def _difference_cells(row: PlotRow) -> str:
@@ -291,8 +291,7 @@ def _difference_cells(row: PlotRow) -> str:
     if difference is None:
         return number_cells("-", "-")
     value, low, high = astuple(difference.difference)
-    interval = "-" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
-    return number_cells(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
+    return number_cells(f"{'* ' * row.significant}{format_points(value)}", format_points_interval(low, high))
 
 
 def number_cells(*texts: str) -> str:

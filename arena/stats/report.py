@@ -507,4 +507,4 @@ def _make_large_difference(
 def format_per_100_games(row: LargeDifference) -> tuple[str, str]:
     """Return the number of cases in 100 games and its interval, as text."""
     value, low, high = astuple(row.per_100_games)
-    return f"{value:+.0f}", "-" if low is None else f"{low:+.0f} to {high:+.0f}"
+    return f"{value:+z.0f}", "-" if low is None else f"{low:+z.0f} to {high:+z.0f}"

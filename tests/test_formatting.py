@@ -1,0 +1,14 @@
+"""Tests of numbers as text."""
+
+from arena.formatting import format_interval, format_percent, format_points, format_points_interval, format_rating
+from arena.rating import Estimate
+
+
+def test_a_number_that_rounds_to_zero_has_no_minus_sign() -> None:
+    little = -0.0001
+    assert format_points(little) == "+0.0"
+    assert format_points_interval(little, -0.02) == "+0.0 to -2.0"
+    assert format_percent(little) == "0.0%"
+    estimate = Estimate(little, little, little)
+    assert format_interval(estimate) == "0.0-0.0"
+    assert format_rating(estimate) == "0.0 ± 0.0"
