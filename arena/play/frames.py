@@ -72,11 +72,20 @@ def make_frame(
     }
 
 
-def label_handles(players: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the names to show by handle, from pairs (handle, name); equal names, and "you", get their handle too."""
-    pairs = list(players)
-    counts = Counter(name.casefold() for _, name in pairs) | Counter({YOU: 2})
-    return {handle: name if counts[name.casefold()] == 1 else f"{name} {handle}" for handle, name in pairs}
+def label_handles(names: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the names to show by handle, from those of all players, None for a name that isn't shown.
+
+    Equal names, "you", and names that end with another player's handle get their own handle too: no two look alike.
+    """
+    shown = {handle: name for handle, name in names.items() if name is not None}
+    counts = Counter(map(str.casefold, shown.values())) | Counter({YOU: 2})
+    endings = {handle: f" {handle}".casefold() for handle in names}
+    labels = {}
+    for handle, name in shown.items():
+        others = tuple(ending for other, ending in endings.items() if other != handle)
+        is_clear = counts[name.casefold()] == 1 and not f" {name}".casefold().endswith(others)
+        labels[handle] = name if is_clear else f"{name} {handle}"
+    return labels
 
 
 class FrameSerializer:

@@ -181,8 +181,8 @@ class PersonTable(MatchObserver):
 
     def _list_labels(self) -> dict[str, str]:
         """Return the visible names by handle."""
-        pairs = zip(self._spec.handles, self._names, strict=True)
-        return label_handles(pair for bot, pair in enumerate(pairs) if self._shows_name(bot))
+        names = (name if self._shows_name(bot) else None for bot, name in enumerate(self._names))
+        return label_handles(dict(zip(self._spec.handles, names, strict=True)))
 
     def _add_frame(self) -> None:
         """Add the table's present state to the frames that the page will fetch."""

@@ -57,9 +57,9 @@ class TableMatch:
         return self.setup.spec.handles[self.slots.index(slot)] if slot in self.slots else None
 
     def label_players(self, shows_name: Callable[[Slot], bool]) -> None:
-        """Show all viewers the names of these slots; equal names, and "you", get their handle as well."""
-        slots_by_handle = zip(self.setup.spec.handles, self.slots, strict=True)
-        self._labels = play.label_handles((handle, slot.name) for handle, slot in slots_by_handle if shows_name(slot))
+        """Show all viewers the names of these slots, as `label_handles` does."""
+        names = (slot.name if shows_name(slot) else None for slot in self.slots)
+        self._labels = play.label_handles(dict(zip(self.setup.spec.handles, names, strict=True)))
         for view in (self.spectator_view, *(slot.view for slot in self.slots)):
             view.labels = self._labels
 

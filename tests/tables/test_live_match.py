@@ -20,7 +20,7 @@ import pytest
 from arena import referee, sandbox
 from arena.coup import PRESETS, Action, Ruleset, seat_counts, view_from_seat
 from arena.limits import Limits
-from arena.play import MoveOption, PlayerView, format_hint, make_move_menu, make_table_rows
+from arena.play import MoveOption, PlayerView, format_hint, label_handles, make_move_menu, make_table_rows
 from arena.replay import list_steps
 from arena.tables import live_match
 from tests.replay.games import random_game
@@ -295,6 +295,19 @@ def test_a_statement_names_a_player_by_a_label_with_blanks(typed: str) -> None:
     sight = at_an_open_table("statements")
     sight.labels = {"B": "Ada Lovelace"}
     assert sight.parse_statements(typed) == [{"says": "doubt", "role": "duke", "target": 1}]
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        ({"A": "Ada", "B": "Bob", "C": None}, {"A": "Ada", "B": "Bob"}),
+        ({"A": "Ada", "B": "ada", "C": "You"}, {"A": "Ada A", "B": "ada B", "C": "You C"}),
+        ({"A": "Bob B", "B": "Bob", "C": "Bob"}, {"A": "Bob B A", "B": "Bob B", "C": "Bob C"}),
+        ({"A": "c", "B": "B", "C": None}, {"A": "c A", "B": "B"}),
+    ],
+)
+def test_no_two_players_are_shown_alike(names: dict[str, str | None], labels: dict[str, str]) -> None:
+    assert label_handles(names) == labels
 
 
 def test_each_of_ten_actions_has_one_key() -> None:
