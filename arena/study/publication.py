@@ -49,8 +49,7 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
         (out / name).mkdir(parents=True, exist_ok=True)
     plots_by_measure = list(_list_plots(report.measures))
     (out / "report.html").write_text(_render_report(report, plots_by_measure), encoding="utf-8")
-    for measure, plots in plots_by_measure:
-        _write_figures(out / "figures", measure, plots)
+    _write_figures(out / "figures", plots_by_measure)
     for table, row_type in TABLES.items():
         _write_table(out / "tables" / table, row_type, _list_rows(study, report, table))
     with (out / "bluffs.jsonl").open("w", encoding="utf-8") as file:
@@ -62,13 +61,18 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
         on_deal()
 
 
-def _write_figures(folder: Path, measure: str, plots: "Plots") -> None:
-    """Write each plot of a measure as an SVG file, all of them with one scale."""
-    scale = Scale.of(rows for _, rows in plots)
-    for caption, rows in plots:
-        text = "-".join(filter(None, (measure, caption)))
-        file = folder / f"{''.join(c if c.isalnum() else '-' for c in text)}.svg"
-        file.write_text(svg_file(MEASURES[measure].title, caption, rows, scale), encoding="utf-8")
+def _write_figures(folder: Path, plots_by_measure: Sequence[tuple[str, "Plots"]]) -> None:
+    """Write each plot as an SVG file, those of a measure with one scale. Names that would be equal are extended."""
+    used_names = set[str]()
+    for measure, plots in plots_by_measure:
+        scale = Scale.of(rows for _, rows in plots)
+        for caption, rows in plots:
+            name = "".join(c if c.isalnum() else "-" for c in f"{measure}-{caption}")
+            while name.casefold() in used_names:
+                name += "-2"
+            used_names.add(name.casefold())
+            text = svg_file(MEASURES[measure].title, caption, rows, scale)
+            (folder / f"{name}.svg").write_text(text, encoding="utf-8")
 
 
 def _render_deal(study: Study, deal: int, games: Sequence[GameTables]) -> str:

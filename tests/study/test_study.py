@@ -8,13 +8,18 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from arena.run import read_records
-from arena.stats import StatsAccumulator
+from arena.stats import ALL, StatsAccumulator
+from arena.study import Measured, StudyConfig
+from arena.study.publication import write_report
+from arena.study.report import Study, StudyReport
 from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 
@@ -239,3 +244,16 @@ def test_a_used_up_budget_leaves_whole_deals(whole: Whole) -> None:
     assert "cut off by a crash</th><td class='number'>1</td>" in page
     assert (found["deals"], found["planned_deals"], found["games"]) == (1, 2, 6)
     assert rows(place, "short", "claims") == [row for row in rows(place, "s", "claims") if row["deal"] == 0]
+
+
+def test_each_plot_has_a_file(tmp_path: Path) -> None:
+    """Names of conditions may differ in nothing but signs that a file's name can't have."""
+    values = {"count": 1.0, "total": 2, "deals": 1, "value": 0.5, "low": None, "high": None}
+    measures = [Measured("a", name, "bluffs", ALL, **values) for name in ("a b", "a-b", "A.b")]  # type: ignore[arg-type]
+    found = StudyReport(
+        study="s", design="mixed", seats=2, players=["a"], anchors=[], conditions={}, planned_deals=1, deals=0, games=0,
+        measures=measures, differences=[], calls=[], calls_cut_off=0, notes=[], methods="",
+    )  # fmt: skip
+    config = cast(StudyConfig, SimpleNamespace(players=(), anchors=(), conditions=()))
+    write_report(Study(tmp_path, config, []), found, tmp_path)
+    assert len(list((tmp_path / "figures").iterdir())) == 3
