@@ -305,10 +305,11 @@ class _Target:
                 if not self._links_out:
                     _require_inside(entry.linkname, len(parts) - 1, path)
                 self._symbolic_links.append((entry.linkname, path))
-        except (FileExistsError, NotADirectoryError):
-            is_second_file = path.is_file() and not entry.isdir()
+        except FileExistsError as problem:
+            existing = Path(problem.filename)  # the path, or a file in place of one of its folders
+            is_second_file = existing == path and path.is_file() and not entry.isdir()
             clause = "" if is_second_file else ", with different types"
-            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{clause}") from None
+            raise ArchiveError(f"{escape_control(existing.name)} is in the archive twice{clause}") from None
 
     def _make_folder(self, folder: Path, *, is_counted: bool = False) -> None:
         """Create a folder and its parents, unless they are there. `is_counted`: whether its own entry was counted."""
