@@ -15,6 +15,7 @@ from arena.bots.bot_loader import (
     load_bots,
     missing_bot_error,
     normal_name,
+    parse_statements,
     require_unchanged_commands,
 )
 from arena.bots.build import (

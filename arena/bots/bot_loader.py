@@ -574,13 +574,21 @@ def _list_imports(file: Path) -> Iterator[tuple[Path | None, str]]:
     try:
         if not file.is_file() or file.stat().st_size > _MAX_SOURCE_BYTES:  # reading a pipe waits for a writer
             return
-        with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
-            body = ast.parse(file.read_bytes()).body
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        source = file.read_bytes()
+    except OSError:
         return
-    for statement in body:
+    for statement in parse_statements(source):
         if isinstance(statement, ast.Import):
             yield from ((None, alias.name) for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom):
             base = file.parents[statement.level - 1] if 0 < statement.level <= len(file.parents) else None
             yield from ((base, f"{statement.module or ''}.{alias.name}".strip(".*")) for alias in statement.names)
+
+
+def parse_statements(source: bytes) -> list[ast.stmt]:
+    """Return the statements of a Python program, [] if it can't be parsed; Python prints no warning of it."""
+    try:
+        with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
+            return ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []

@@ -8,10 +8,9 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import pairwise, zip_longest
 
-from arena.bots import BY_MARK, IN_BOXES, LANGUAGES
+from arena.bots import BY_MARK, IN_BOXES, LANGUAGES, parse_statements
 from arena.checks.fault_context import MAX_LINE, FaultContext, Sign
 from arena.checks.request_features import FIELD_PLACES
 from arena.sandbox import programs_of
@@ -444,11 +443,9 @@ def no_call(fault: FaultContext) -> str:
     guards = [line for line in fault.source.split(b"\n") if line.startswith(b"if __name__")]
     if guards and b"__main__" not in fault.source:
         return f"the condition is never true: {guards[0].strip().decode(errors='replace')}"
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        body = ast.parse(fault.source).body
-        if body and all(isinstance(statement, _DEFINITIONS) or _is_docstring(statement) for statement in body):
-            return "it defines functions or classes, but calls none"
-    return ""
+    body = parse_statements(fault.source)
+    are_definitions = body and all(isinstance(each, _DEFINITIONS) or _is_docstring(each) for each in body)
+    return "it defines functions or classes, but calls none" if are_definitions else ""
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom, ast.Assign)

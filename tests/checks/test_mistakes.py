@@ -232,7 +232,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         'only these moves are legal: {"type": "action"}',
     ),
     (
-        FaultContext("exited", facts=Facts(exit_code=0), argv=("python3",), source=b"class A:\n    pass\n"),
+        FaultContext("exited", facts=Facts(exit_code=0), argv=("python3",), source=b"class A:\n    '\\d'\n"),
         "it defines functions or classes, but calls none",
         "at the end of the file",
     ),
