@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -216,10 +217,10 @@ class EnvironmentGames:
         """Return the move of a seat's action. Raises ValueError for an illegal action."""
         legal = self._legal.get(seat) or self.legal_actions(seat)
         try:
-            return legal.by_action[int(action)]
-        except (KeyError, TypeError, ValueError, OverflowError):
+            return legal.by_action[index(action)]
+        except (KeyError, TypeError):
             words = self.actions.words
-            choices = ", ".join(f"{index} ({words[index]})" for index in legal.by_action)
+            choices = ", ".join(f"{number} ({words[number]})" for number in legal.by_action)
             raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {choices}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
@@ -228,8 +229,8 @@ class EnvironmentGames:
         Return the seats that this eliminated. Raises ValueError for an illegal action.
         """
         try:  # inlined from `move`, which raises the error
-            move = self._legal[seat].by_action[int(action)]
-        except (KeyError, TypeError, ValueError, OverflowError):
+            move = self._legal[seat].by_action[index(action)]
+        except (KeyError, TypeError):
             move = self.move(seat, action)
         self._legal[seat] = self.actions.waiting
         return self.store(move)
