@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from arena.local.match import JobError
@@ -64,12 +64,12 @@ def _receive_result(reader: Connection, process: ForkProcess, match: int) -> Any
 
 
 def _explain_exit(process: ForkProcess, match: int) -> JobError:
-    """Wait for the end of a process, and return the error that names the match and the exit code."""
-    process.join()
-    return JobError(
-        f"the process of match {match} ended with exit code {process.exitcode}: a bot or the system ended it. "
-        "With one job this process plays"
-    )
+    """Return the error of a process whose pipe is closed: it names the match and, unless it lives, the exit code."""
+    deadline_s = monotonic() + _EXIT_S
+    while process.exitcode is None and monotonic() < deadline_s:  # `join` waits without end if all pipes are closed
+        sleep(0.01)
+    end = "closed its pipe" if process.exitcode is None else f"ended with exit code {process.exitcode}"
+    return JobError(f"the process of match {match} {end}, by a bot or by the system. With one job this process plays")
 
 
 def _run_process(

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -483,6 +484,15 @@ def test_a_process_ended_by_a_bot_is_reported() -> None:
 
     with pytest.raises(JobError, match="match 0 ended with exit code 7"):
         play([Ends, Dice], games=48, jobs=2)
+
+    class Closes(Dice):
+        def reply(self, message: Message) -> Message | None:
+            os.closerange(3, 256)
+            time.sleep(600)
+            return super().reply(message)
+
+    with pytest.raises(JobError, match="match 0 closed its pipe"):
+        play([Closes, Dice], games=48, jobs=2)
 
 
 def test_a_finished_process_waits_for_the_threads_of_its_bots(tmp_path: Path) -> None:
