@@ -22,6 +22,7 @@ from protocol import LINE_LIMIT
 
 _MAX_LINES = 100  # in answer to one line; the referee ignores 20 and treats more as a fault
 _LEAVE_S = 1.0  # for the program to end after its input was closed
+_POLL_S = 0.01
 
 
 class LocalProgram:
@@ -63,10 +64,17 @@ class LocalProgram:
         assert self._process.stdin is not None
         self._process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), _LEAVE_S)
+            await asyncio.wait_for(self._wait(), _LEAVE_S)
         self.kill()
-        await self._process.wait()
+        await self._wait()
         self._reading.cancel()
+
+    async def _wait(self) -> int:
+        """Wait for the program's end, close its pipes, which processes of other sessions may hold; return its code."""
+        while (code := self._process.returncode) is None:  # asyncio's `wait` would also wait for the pipes
+            await asyncio.sleep(_POLL_S)
+        self._process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way
+        return code
 
     def kill(self) -> None:
         """Kill the program and its child processes."""
@@ -92,14 +100,9 @@ class LocalProgram:
             offence = f"the program wrote a line of more than {LINE_LIMIT} bytes"
         if offence:
             self.kill()
-            self.reason = offence
-            self._output.put_nowait((self, None))
-            while await self._process.stdout.read(LINE_LIMIT):
-                pass  # `wait` never returns while a full pipe isn't read
-            return
-        code = await self._process.wait()
+        code = await self._wait()
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
-        self.reason = f"the program ended {how}"
+        self.reason = offence or f"the program ended {how}"
         self._output.put_nowait((self, None))
 
 

@@ -168,6 +168,16 @@ def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(files: 
     assert "./nothing can't be started" in err
 
 
+def test_a_child_in_a_session_of_its_own_does_not_keep_it_from_ending(files: Path) -> None:
+    """The child floods the program's output, and holds it open after the program's end."""
+    child = "subprocess.Popen(['sh', '-c', 'while :; do echo; done'], start_new_session=True, stderr=-3)"
+    end = f'    elif message["type"] == "match_over":\n        {child}\n        time.sleep({WAIT_S})\n'
+    (files / "parent.py").write_text(BOT.replace("import json,", "import json, subprocess, time,") + end, "utf-8")
+    with serve_tables("bot", "program") as there:
+        code, _, err = wait_for_end(begun(files, f"{there.url}/program", program="parent.py"))
+    assert code == 0, err
+
+
 def test_ctrl_c_leaves_the_table(files: Path) -> None:
     with serve_tables("bot", "program", "program", games=4) as there:
         command = begun(files, f"{there.url}/program")
