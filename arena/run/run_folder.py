@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arena.referee import FailedMatch, GameResult, PlayedMatch, StoredFaultSample, select_samples
+from arena.sandbox import remove_tree
 
 
 class ResultSource(Protocol):
@@ -200,16 +201,21 @@ class RunFolder:
     def create(self, config: dict[str, Any], fill: Callable[[], object] = lambda: None) -> None:
         """Create the folder, call `fill`, and write run.json last, so that a folder with run.json is complete.
 
-        config: the content of run.json. Raises FolderError if the folder exists or can't be created.
+        config: the content of run.json. Raises FolderError if the folder exists or can't be created. After an exception
+        the folder is gone.
         """
         self.refuse_existing()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700)
-            self.records.mkdir()
-            self.logs.mkdir()
-            fill()
-            replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
+            try:
+                self.records.mkdir()
+                self.logs.mkdir()
+                fill()
+                replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
+            except BaseException:
+                remove_tree(self.path)
+                raise
         except OSError as error:
             raise FolderError(f"{self.path} can't be created: {error.strerror}; name another --out") from None
 

@@ -182,17 +182,18 @@ def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_could_not_be_filled_is_no_run(tmp_path: Path) -> None:
-    """run.json is written last: a kill before that leaves no run to continue."""
+    """run.json is written last: a kill before that leaves no run to continue. An error leaves nothing."""
 
     def fill() -> None:
         assert (tmp_path / "run" / "logs").is_dir()
+        with pytest.raises(FolderError, match=r"run exists; name another --out$"):
+            folder.refuse_existing()
         raise KeyboardInterrupt
 
     folder = RunFolder(tmp_path / "run", results_of)
     with pytest.raises(KeyboardInterrupt):
         folder.create({"run": 1}, fill)
-    with pytest.raises(FolderError, match=r"run exists; name another --out$"):
-        folder.refuse_existing()
+    folder.create({"run": 1})
 
 
 def test_a_match_is_missing_after_a_failed_write(tmp_path: Path) -> None:

@@ -127,10 +127,9 @@ def write_box_files(folder: Path, limits: Limits) -> None:
     """Write the small files that a box needs, and the empty file and folder that mask others, into `folder`."""
     make_readable_folder(folder / "empty")
     for name, text in _list_box_files(limits.memory_mb).items():
-        descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        os.fchmod(descriptor, 0o644)  # whatever the umask is
-        os.write(descriptor, text)
-        os.close(descriptor)
+        with open(f"{folder}/{name}", "wb") as file:
+            os.fchmod(file.fileno(), 0o644)  # whatever the umask is
+            file.write(text)
 
 
 @functools.cache

@@ -177,7 +177,9 @@ class Container:
             os.chmod(io / "start", 0o444)
             os.chmod(io, 0o711)
             flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            self.stdout, self.stderr, self.status = (os.open(io / name, flags) for name in ("out", "err", "status"))
+            self.stdout = os.open(io / "out", flags)  # `remove` closes those that are open, if one can't be opened
+            self.stderr = os.open(io / "err", flags)
+            self.status = os.open(io / "status", flags)
         except OSError as problem:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
         copy_files(self._program, bot, self.config.limits.memory_mb)

@@ -312,14 +312,19 @@ class Engine:
     def cleanup_stale(self) -> int:
         """Remove the containers and folders of dead processes of this host; return the number of containers.
 
-        Raises SandboxError if the engine can't be reached.
+        A container that the engine refuses to remove stays. Raises SandboxError if the engine can't be reached.
         """
         count = 0
         for container in self.call(self.api.containers, all=True, filters={"label": [OWNER_LABEL]}):
             labels = container.get("Labels") or {}
             if is_alive(labels.get(OWNER_LABEL, "")):
                 continue
-            self.remove_now(container["Id"])
+            try:
+                self.remove_now(container["Id"])
+            except SandboxError as problem:
+                if getattr(problem.__cause__, "status_code", None) is None:
+                    raise
+                continue
             folder = Path(labels.get(FOLDER_LABEL, ""))
             if folder.is_absolute() and folder.name.startswith(FOLDER_PREFIX):
                 remove_tree(folder)
