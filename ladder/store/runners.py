@@ -144,8 +144,8 @@ def is_port_on_this_machine(runner: RunnerRecord) -> bool:
 
 
 def has_process_ended(runner: RunnerRecord) -> bool:
-    """Return whether a runner of this machine has ended; False for other machines."""
-    return is_on_this_machine(runner) and _find_start_time(runner.pid) != runner.process_start
+    """Return whether a runner of this machine has ended; False for other machines, or if that can't be determined."""
+    return is_on_this_machine(runner) and _find_start_time(runner.pid) not in ("?", runner.process_start)
 
 
 def has_live_runner(connection: Connection) -> bool:
@@ -167,14 +167,12 @@ def _find_start_time(pid: int) -> str:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]
-    except OSError as error:
-        if isinstance(error, FileNotFoundError) and os.path.isdir("/proc/self"):
-            return ""
-    return "?" if _exists(pid) else ""
+    except OSError:
+        return "?" if _exists(pid) else ""
 
 
 def _exists(pid: int) -> bool:
-    """Return whether a process exists, also where /proc doesn't, as on macOS."""
+    """Return whether a process exists, also where /proc doesn't, as on macOS, or hides it (hidepid)."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

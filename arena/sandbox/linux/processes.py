@@ -147,14 +147,27 @@ def global_identity() -> str:
 def is_alive(name: str) -> bool:
     """Return whether the process with a local or global identity lives; True if that can't be determined.
 
-    That can't be determined for another host or pid namespace, or for a text that isn't an identity.
+    That can't be determined for another host or pid namespace, for a process of another user that /proc hides, or for a
+    text that isn't an identity.
     """
     match = _IDENTITY.fullmatch(name)
     if match is None or match["host"] not in (None, platform.node()):
         return True
     if match["boot"] not in (None, _boot_id()):
         return False
-    return int(match["namespace"]) != _namespace() or _start_time(int(match["pid"])) == int(match["start"])
+    pid = int(match["pid"])
+    return int(match["namespace"]) != _namespace() or _start_time(pid) == int(match["start"]) or _is_hidden(pid)
+
+
+def _is_hidden(pid: int) -> bool:
+    """Return whether a process of another user exists which /proc hides (its option hidepid)."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return not os.path.exists(f"/proc/{pid}/stat")
+    except (OSError, OverflowError):
+        pass
+    return False
 
 
 @cache

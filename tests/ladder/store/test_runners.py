@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, select
 
 from ladder import store
@@ -141,6 +142,22 @@ def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connect
     ended = replace(here, id="ended", process_start="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
     assert store.LivenessCheck(lambda: 1.0).find_dead([here, ended, elsewhere]) == ["ended"]
+
+
+def test_a_runner_of_another_user_that_proc_hides_is_not_dead(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its signals are refused, while /proc says that it doesn't exist (hidepid)."""
+
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError
+
+    store.register_runner(connection, 1, 1.0)
+    [here] = store.list_live_runners(connection)
+    hidden = replace(here, pid=4194305)
+    assert store.has_process_ended(hidden)
+    monkeypatch.setattr(os, "kill", refuse)
+    assert not store.has_process_ended(hidden)
 
 
 def test_the_current_standings_are_those_written_last(connection: Connection) -> None:

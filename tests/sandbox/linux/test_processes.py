@@ -50,6 +50,17 @@ def test_a_process_of_unknown_state_counts_as_alive(name: str, lives: bool) -> N
     assert is_alive(name) is lives
 
 
+def test_a_process_of_another_user_that_proc_hides_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its signals are refused, while /proc says that it doesn't exist (hidepid)."""
+
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert is_alive(f"4194305.{START}.{NAMESPACE}")
+    assert not is_alive(f"{PID}.{int(START) - 1}.{NAMESPACE}")
+
+
 def test_a_name_that_is_no_text_hides_no_process() -> None:
     """A hostile program may take it."""
     code = "import ctypes; ctypes.CDLL(None).prctl(15, bytes([255, 41, 32, 90])); print(flush=True); input()"
