@@ -44,6 +44,22 @@ class TableSettings:
         return tuple(replace(timing_by_kind[slot.kind], ponder=ponder) for slot in slots)
 
 
+class RateLimit:
+    """Allows `burst` uses at once, and beyond that `per_s` a second. clock: in seconds."""
+
+    def __init__(self, burst: int, per_s: float, clock: Callable[[], float]) -> None:
+        self._burst, self._per_s, self._clock = burst, per_s, clock
+        self._left, self._counted_at = float(burst), clock()
+
+    def count_use(self) -> bool:
+        """Count a use, and return True; return False if there were too many."""
+        now = self._clock()
+        left = min(self._burst, self._left + (now - self._counted_at) * self._per_s)
+        is_allowed = left >= 1
+        self._left, self._counted_at = left - is_allowed, now
+        return is_allowed
+
+
 class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
     """Another client has joined with this slot's secret: another tab, device or program."""
 

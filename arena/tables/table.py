@@ -22,6 +22,7 @@ from arena.tables.person_clock import MAX_MISSES, PersonClock
 from arena.tables.slots import (
     OutboundBuffer,
     ProgramConnection,
+    RateLimit,
     Slot,
     SlotChange,
     TableClient,
@@ -88,12 +89,11 @@ class LiveTable:
         self.bots: list[play.Message] = []  # that the opener may add: name, rank, rating
         self._callbacks, self._pace, self._opener = callbacks, pace, opener
         self._change_under_way: SlotChange | None = None  # until `replace_slots` ends it
-        self._changes_left = float(_MAX_CHANGES)
-        self._changed_at = 0.0  # by the loop's time, for the limit of changes
         self._match: TableMatch | None = None  # the newest one
         self._clients: set[TableClient] = set()
         self._ended = False  # for good: the state stays void
         self._loop = asyncio.get_running_loop()
+        self._changes = RateLimit(_MAX_CHANGES, 1, self._loop.time)
         self._clock = PersonClock(settings.person, settings.absence_s, self._send_answer)
         self._begin_if_all_joined()
 
@@ -338,7 +338,7 @@ class LiveTable:
         if change is None:
             return False
         may_change = may_start and client.manages and (change.rules is None or self.state == "open")
-        if may_change and self._callbacks.arrange is not None and self._count_change():
+        if may_change and self._callbacks.arrange is not None and self._changes.count_use():
             self._change(change)
         return True
 
@@ -348,14 +348,6 @@ class LiveTable:
         for slot in self.slots:
             slot.pace = None
         self._notify_clients()
-
-    def _count_change(self) -> bool:
-        """Count a change of slots; return False if there were too many."""
-        now = self._loop.time()
-        changes_left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
-        is_allowed = changes_left >= 1
-        self._changes_left, self._changed_at = changes_left - is_allowed, now
-        return is_allowed
 
     def _begin_match(self) -> None:
         """Deal the next match, and start its referee with a fresh view for each slot."""

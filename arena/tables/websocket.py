@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from arena.play import FrameSerializer
 from arena.tables.chat import TableChat
-from arena.tables.slots import ProgramConnection, Superseded, TableClient, TableClosed
+from arena.tables.slots import ProgramConnection, RateLimit, Superseded, TableClient, TableClosed
 from arena.tables.table import LiveTable
 
 # Close codes.
@@ -183,13 +183,10 @@ async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> 
 
 async def _receive_requests(channel: Channel, table: LiveTable, client: TableClient) -> None:
     """Receive a browser's requests until the socket closes; close it if they come too fast or are too long."""
-    frames_left, counted_at = float(_MAX_BURST_FRAMES), time.monotonic()
+    frames = RateLimit(_MAX_BURST_FRAMES, _MAX_FRAMES_PER_S, time.monotonic)
     while True:
         text = await channel.receive()
-        now = time.monotonic()
-        frames_left = min(_MAX_BURST_FRAMES, frames_left + (now - counted_at) * _MAX_FRAMES_PER_S) - 1
-        counted_at = now
-        if frames_left < 0 or len(text) > _MAX_FRAME_CHARS:
+        if not frames.count_use() or len(text) > _MAX_FRAME_CHARS:
             await channel.close(FLOOD, "too many messages at once")
             return
         message = _parse_request(text)
