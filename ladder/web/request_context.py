@@ -240,12 +240,19 @@ async def _deduplicate(request: RequestContext, digest: bytes, answer: Coroutine
         answer.close()
     else:
         responses[key] = asyncio.create_task(answer)
-        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, responses.pop, key, None)
+        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, _forget, responses, key, responses[key])
+    response = responses[key]
     try:
-        return await responses[key]
+        return await response
     except Exception:
-        responses.pop(key, None)
+        _forget(responses, key, response)
         raise
+
+
+def _forget(responses: dict[Any, asyncio.Task[Response]], key: Any, response: asyncio.Task[Response]) -> None:
+    """Forget the response to a form, unless the form has been sent again since that one failed."""
+    if responses.get(key) is response:
+        del responses[key]
 
 
 async def _read_body(http: Request, request: RequestContext) -> bytes:

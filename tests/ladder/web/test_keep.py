@@ -1,10 +1,14 @@
 """Tests of an owner's actions on a bot's page: challenges, the choice of a version, its files and changes."""
 
+import asyncio
 import io
+import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fastapi import HTTPException, Response
 from sqlalchemy import Connection
 
 from ladder.bots import submit_bot
@@ -41,6 +45,45 @@ def test_a_form_that_is_sent_twice_takes_effect_once(web: Pages) -> None:
         assert (first.text, first.headers.get("location")) == (second.text, second.headers.get("location")), path
     assert ada.post("/account/tokens", data={"scope": "read", "days": "2"}).text != first.text
     assert bob.post("/account/tokens", data=form).text != first.text
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop with a clock that a test moves on."""
+
+    skipped_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.skipped_s
+
+
+def test_a_form_that_failed_and_is_sent_again_takes_effect_once(web: Pages) -> None:
+    """The end of the first one's time isn't taken for the end of the second one's."""
+    deduplicate = sys.modules[type(web.client.app.state.shared).__module__]._deduplicate  # type: ignore[attr-defined]
+    request = SimpleNamespace(state=SimpleNamespace(responses={}), session="s", target="/tables")
+    sent = 0
+
+    async def answer() -> Response:
+        nonlocal sent
+        sent += 1
+        if sent == 1:
+            raise HTTPException(400)
+        return Response(str(sent))
+
+    async def send_three(loop: SkippingLoop) -> list[bytes]:
+        is_over = asyncio.Event()
+        with pytest.raises(HTTPException):
+            await deduplicate(request, b"", answer())
+        loop.skipped_s = 5
+        second = await deduplicate(request, b"", answer())
+        loop.call_later(5.5, is_over.set)
+        loop.skipped_s = 11
+        await is_over.wait()
+        return [second.body, (await deduplicate(request, b"", answer())).body]
+
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, SkippingLoop)
+        assert runner.run(send_three(loop)) == [b"2", b"2"]
 
 
 def test_only_an_owner_activates_an_earlier_version(web: Pages, own: Term) -> None:
