@@ -181,8 +181,8 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
     that was active are cancelled.
     """
     name, separator, number = bot.rpartition("@")
-    if version is None and separator and number.isascii() and number.isdecimal():
-        bot, version = name, int(number)
+    if version is None and separator:
+        bot, version = name, RowNumber(1).convert(number, None, None)
     if version is None:
         raise click.UsageError(
             f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
