@@ -182,7 +182,9 @@ def act(connection):
     if len(calls) == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     save_snapshot(connection, "day", 1.0, 1, "of the one that slept")
-Database(sys.argv[1], 20.0, idle_s=1.0).write(act)
+database = Database(sys.argv[1], 20.0)
+database._idle_ms = "1000"
+database.write(act)
 print(len(calls))
 """
 
