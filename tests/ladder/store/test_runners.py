@@ -182,9 +182,7 @@ def act(connection):
     if len(calls) == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     save_snapshot(connection, "day", 1.0, 1, "of the one that slept")
-database = Database(sys.argv[1], 20.0)
-database._idle_ms = "1000"
-database.write(act)
+Database(sys.argv[1], 20.0, idle_s=1.0).write(act)
 print(len(calls))
 """
 
