@@ -141,7 +141,7 @@ def test_the_folder_is_a_bot_that_passes_its_check_and_plays(place: Place) -> No
     checked = place.run("check", "trained", "--quick", "--sandbox", "process")
     assert checked.code == 0, checked.out + checked.err
     ran = place.run(
-        *("run", "trained", "sample:honest", "--games", 8, "--match-games", 8),
+        *("run", "trained", "sample:honest", "--seed", 3, "--games", 8, "--match-games", 8),
         *("--sandbox", "process", "--jobs", 1, "--json"),
     )
     assert ran.code == 0, ran.err

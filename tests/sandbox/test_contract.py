@@ -302,8 +302,12 @@ HOG = "x = []\nwhile True: x.append(bytearray(b'1') * 1_000_000)"
 
 @pytest.mark.parametrize(
     ("code", "limits", "limit"),
-    [(SPINNERS, Limits(cpu_s=1, cores=2), "cpu_s"), (BIG, Limits(file_size_mb=1), "file_size_mb")],
-    ids=["cpu of two that ignore its signal", "file size"],
+    [
+        ("while True: pass", Limits(cpu_s=1), "cpu_s"),
+        (SPINNERS, Limits(cpu_s=1, cores=2), "cpu_s"),
+        (BIG, Limits(file_size_mb=1), "file_size_mb"),
+    ],
+    ids=["cpu", "cpu of two that ignore its signal", "file size"],
 )
 def test_a_program_that_exceeds_a_limit_ends_and_the_limit_is_named(
     kind: Kind, files: Path, code: str, limits: Limits, limit: str

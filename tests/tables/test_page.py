@@ -87,7 +87,7 @@ def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe:
 
         first.get_by_role("button", name="Leave").click()
         first.get_by_role("dialog").get_by_role("button", name="Leave").click()
-        second.locator(".moves button.move").first.wait_for()
+        played(second)
         there.on(lambda: (there.table.end("the server is restarted"), there.table.dismiss("closed")))
         for page in (first, second, looker):
             page.get_by_text("This table is closed").wait_for()

@@ -33,6 +33,14 @@ def import_roster(staff: TestClient, name: str, text: str) -> str:
     return post(staff, "/admin/users/import/confirm", **hidden_fields(preview))
 
 
+def test_each_user_of_a_large_class_gets_a_link(staff: TestClient) -> None:
+    """A page of the list has 50."""
+    import_roster(staff, "r.csv", "login\n" + "".join(f"s{number:02}\n" for number in range(60)))
+    answer = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
+    rows = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))
+    assert sum(row["login"].startswith("s") for row in rows) == 60
+
+
 def person(ladder: Ladder, login: str) -> UserAdminPage:
     return look(ladder, STAFF_VIEWER, view_user_for_admin, login)
 

@@ -140,6 +140,9 @@ def find_problems(page: Any, path: str, axe: Callable[..., list[str]], **dark: A
         found += [f"{path}, {width} px, {scheme}: {problem}" for problem in axe(page, **rules)]
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{path}: is wider than {width} px")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append(f"{path}: is wider than 1280 px")
     return found
 
 
@@ -174,7 +177,8 @@ def test_axe_finds_nothing_on_pages_that_staff_see_otherwise(
 ) -> None:
     page, _ = window(browser, server, "eve")
     found = []
-    for path in ("/", "/account", "/grades", "/submit", "/tables", "/tables/new", f"/bots/{quote(PAYLOADS[0])}"):
+    usual = ["/", "/account", "/grades", "/submit", "/standings", "/tables", "/tables/new"]
+    for path in (*usual, f"/bots/{quote(PAYLOADS[0])}"):
         page.goto(server.url + path)
         found += find_problems(page, path, axe)
     assert found == []
