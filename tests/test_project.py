@@ -147,7 +147,7 @@ PATCHES = {
     "sandbox/test_backends.py": 1,
     "sandbox/test_process.py": 2,
     "sandbox/test_program_files.py": 1,
-    "sandbox/test_scratch.py": 1,
+    "sandbox/test_scratch.py": 2,
 }
 SLEEPS = {
     "checks/test_check.py": 4,

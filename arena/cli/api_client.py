@@ -160,7 +160,7 @@ def _has_valid_host(server: SplitResult) -> bool:
 def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
     """Return the address of the environment's proxy for a server, and a clause that names it; None and "" without one.
 
-    Raises ValueError for a proxy that isn't reached by HTTP, such as one of SOCKS: urllib has no TLS to a proxy.
+    Raises ValueError for a proxy that is reached neither by HTTP nor by HTTPS, such as one of SOCKS.
     """
     host_and_port = server.netloc.rpartition("@")[2]
     setting = None if proxy_bypass(host_and_port) else getproxies().get(server.scheme)
@@ -175,6 +175,6 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
         port = "" if proxy.port is None else f":{proxy.port}"
     except ValueError:
         raise ValueError(unsupported) from None
-    if proxy.scheme != "http" or not proxy.hostname:
+    if proxy.scheme not in ("http", "https") or not proxy.hostname:
         raise ValueError(unsupported)
     return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {source})"

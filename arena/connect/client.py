@@ -64,7 +64,7 @@ class LocalProgram:
         assert self._process.stdin is not None
         self._process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wait(), _LEAVE_S)
+            await asyncio.wait_for(self._process.wait(), _LEAVE_S)  # for its child processes, too
         self.kill()
         await self._wait()
         self._reading.cancel()

@@ -40,9 +40,7 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             writer.close()  # so that reading ends with the process
         for index, match in enumerate(matches):
             yield _receive_result(readers[index % jobs], processes[index % jobs], match)
-        deadline_s = monotonic() + _EXIT_S
-        for process in processes:
-            process.join(max(0.0, deadline_s - monotonic()))
+        _wait_for_exit(processes)
     finally:
         for process in processes:
             process.kill()
@@ -65,11 +63,16 @@ def _receive_result(reader: Connection, process: ForkProcess, match: int) -> Any
 
 def _explain_exit(process: ForkProcess, match: int) -> JobError:
     """Return the error of a process whose pipe is closed: it names the match and, unless it lives, the exit code."""
-    deadline_s = monotonic() + _EXIT_S
-    while process.exitcode is None and monotonic() < deadline_s:  # `join` waits without end if all pipes are closed
-        sleep(0.01)
+    _wait_for_exit([process])
     end = "closed its pipe" if process.exitcode is None else f"ended with exit code {process.exitcode}"
     return JobError(f"the process of match {match} {end}, by a bot or by the system. With one job this process plays")
+
+
+def _wait_for_exit(processes: Sequence[ForkProcess]) -> None:
+    """Wait up to _EXIT_S in all. `join` would wait without end for a process that closed all its pipes."""
+    deadline_s = monotonic() + _EXIT_S
+    while any(process.exitcode is None for process in processes) and monotonic() < deadline_s:
+        sleep(0.01)
 
 
 def _run_process(

@@ -151,7 +151,11 @@ def remove_tree(root: Path) -> None:
         if root.is_symlink() or not root.is_dir():
             root.unlink()
             return
-        holding = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
+        try:
+            holding = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
+        except OSError:  # a full disk has no room for a folder
+            shutil.rmtree(root, ignore_errors=True)
+            return
         folders = [root]
         moved_count = 0
         while folders:

@@ -422,5 +422,5 @@ def _format_cell(value: Cell) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4f}".rstrip("0").rstrip(".")
+        return f"{value:z.4f}".rstrip("0").rstrip(".")
     return escape_csv_cell(escape_control(value) if isinstance(value, str) else str(value))

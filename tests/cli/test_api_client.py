@@ -32,7 +32,6 @@ def test_a_failing_proxy_of_the_environment_is_named_with_its_variable(place: Pl
         ("http_proxy", "127.0.0.1:9", "http://ladder.invalid", 1, "127.0.0.1:9 of http_proxy) doesn't answer: "),
         ("HTTPS_PROXY", "http://u:secret@127.0.0.1:9", "https://ladder.invalid", 1, "127.0.0.1:9 of HTTPS_PROXY) "),
         ("http_proxy", "socks5://127.0.0.1:9", "http://ladder.invalid", 2, "the proxy of http_proxy isn't supported"),
-        ("https_proxy", "https://127.0.0.1:9", "https://ladder.invalid", 2, "the proxy of https_proxy isn't supported"),
         ("http_proxy", "http://[bad", "http://ladder.invalid", 2, "the proxy of http_proxy isn't supported"),
         ("http_proxy", "http://127.0.0.1:9", "http://localhost:1", 1, "http://localhost:1 doesn't answer: "),
         ("http_proxy", "http://127.0.0.1:9", "http://[::1]:1", 1, "http://[::1]:1 doesn't answer: "),

@@ -1,5 +1,6 @@
 """Tests of the arena's own folders: their mode, their removal, and that of a dead owner's."""
 
+import errno
 import os
 import resource
 import stat
@@ -51,6 +52,18 @@ def test_a_scratch_folder_in_use_is_locked_and_a_dead_ones_is_removed(temporary:
         assert lock_folder(scratch) is None
         remove_dead_scratch()
         assert list(temporary.iterdir()) == [scratch]
+
+
+def test_a_tree_is_removed_where_a_full_disk_has_no_room_for_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "run" / "deep").mkdir(parents=True)
+    monkeypatch.setattr("tempfile.mkdtemp", fail)
+    remove_tree(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_links_in_a_scratch_folder_are_removed_without_their_targets(tmp_path: Path) -> None:
