@@ -37,7 +37,7 @@ from arena.sandbox.linux import Cgroup, PreexecCall, list_children, seccomp, use
 BWRAP_MISSING = HostProblem("bubblewrap is missing", Remedy.INSTALL_BWRAP)
 START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this the machine is broken
 POLL_S = 0.0002  # between two checks whether exec has happened; it takes about 0.5 ms
-STARTED_S = 1.0  # after this a program counts as started, even if it looks like bwrap
+STARTED_S = 4.0  # after this a program counts as started, even if it looks like bwrap; a busy machine may stall
 READ_BYTES = 65536  # what a pipe holds
 
 
