@@ -210,7 +210,7 @@ class Table:
         return None, DUKE
 
     def resolve(self, actor: int, action: int, target: int) -> None:
-        """Apply the effect of an action that was paid, and that nobody stopped."""
+        """Apply the effect of an action that was paid and not stopped."""
         coins, hands = self.coins, self.hands
         if action == TAX:
             coins[actor] += 3
