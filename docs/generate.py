@@ -134,7 +134,8 @@ def packages_page() -> str:
     rows = []
     for name in reversed(ALLOWED_IMPORTS):
         path = DOCS.parent / name.replace(".", "/")
-        source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+        module = path.with_suffix(".py")  # git leaves an empty folder where a package became a module
+        source = (module if module.exists() else path / "__init__.py").read_text(encoding="utf-8")
         paragraph = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
         sentence = re.split(r"(?<=[.])\s(?=[A-Z`])", paragraph)[0]
         rows.append(f"| `{name}` | {cell(sentence)} |")
