@@ -162,8 +162,9 @@ PROC: tuple[tuple[str, str], ...] = (
     ("the last process of its own pid namespace", "/proc/sys/kernel/ns_last_pid"),
     ("the kernel's sockets of its own network namespace, by scrambled addresses", "net/netlink net/unix net/packet"),
     (
-        "sockets and memory of the network protocols on the whole machine, of which no bot gets a socket (seccomp)",
-        "net/sockstat net/protocols",
+        "sockets, memory and routes of the network protocols on the whole machine, of which no bot gets a socket "
+        "(seccomp)",
+        "net/sockstat net/protocols net/stat/rt_cache net/rt_acct",
     ),
 )
 
