@@ -30,9 +30,9 @@ from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
 from arena.coup import ABOUT, COUP, FIELD_BY_NAME, PRESETS, Action, ActionRule, changed_fields, replace_fields, to_dict
 from arena.referee import FAULTS
-from arena.study import MEASURES, Reaction, Row
 from arena.study.design_file import StudyFile
-from arena.study.publication import TABLES
+from arena.study_measures import MEASURES, Reaction, Row
+from arena.study_publication import TABLES
 from ladder.ladder import open_ladder
 from ladder.runner import RunnerMetrics
 from ladder.settings import LadderSettings, describe_setting

@@ -73,13 +73,14 @@ arena.compare.html_report: arena.rating arena.formatting arena.replay arena.comp
 arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating
   arena.referee arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
-arena.study: protocol.event_text arena.coup arena.sandbox arena.schedule arena.rating arena.referee arena.bots
-  arena.replay arena.run arena.stats arena.compare
+arena.study: arena.coup arena.sandbox arena.schedule arena.referee arena.bots arena.run
 arena.study.design_file: arena.escaping arena.bots
-arena.study.report: arena arena.formatting arena.referee arena.run arena.run.report arena.review arena.models
-arena.study.publication: arena.escaping arena.formatting arena.referee arena.replay arena.run arena.stats
-  arena.stats.plots arena.stats.report arena.study.report
-arena.study.forecast: arena.bots arena.models arena.study.report
+arena.study_measures: protocol.event_text arena.coup arena.rating arena.referee arena.replay arena.stats arena.compare
+  arena.study
+arena.study_report: arena arena.formatting arena.referee arena.bots arena.run arena.run.report arena.review arena.models
+  arena.study arena.study_measures
+arena.study_publication: arena.escaping arena.formatting arena.referee arena.replay arena.run arena.stats
+  arena.stats.plots arena.stats.report arena.study_measures arena.study_report
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
@@ -97,7 +98,7 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
   arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
-  arena.review arena.study arena.study.design_file arena.study.report arena.study.publication arena.study.forecast
+  arena.review arena.study arena.study.design_file arena.study_measures arena.study_report arena.study_publication
   arena.exploit arena.play arena.lessons arena.models arena.tables arena.tables.live_match arena.connect
 ladder:
 ladder.store: arena.referee
@@ -404,7 +405,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.models.settings",
         "arena.run.report",
         "arena.study.design_file",
-        "arena.study.report",
+        "arena.study_report.report",
         "ladder.settings",
         "ladder.web.rendering",
         "arena.stats.report",

@@ -27,11 +27,11 @@ from arena.referee import MatchSettings, RecordError
 from arena.run import RecordFileError, Run, seed_key
 from arena.sandbox import SandboxChoice
 from arena.stats import ALL
-from arena.study import MEASURES, Measured, StudyConfig, bot_arguments, make_study_config
+from arena.study import StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import StudyFile, read_study_file
-from arena.study.forecast import ShownDifference, StudyPlan, plan_study
-from arena.study.publication import describe_difference, format_p, write_report
-from arena.study.report import StudyReport, make_study_report, read_study
+from arena.study_measures import MEASURES, Measured
+from arena.study_publication import describe_difference, format_p, write_report
+from arena.study_report import ShownDifference, StudyPlan, StudyReport, make_study_report, plan_study, read_study
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from random import Random
 
-from arena.study import Cases, Key, compare_all, measure_all
+from arena.study_measures import Cases, Key, compare_all, measure_all
 
 PLAYERS, CONDITIONS = ("a", "b", "c"), ("one", "two")
 BLUFFS = {"a": 0.3, "b": 0.3, "c": 0.5}

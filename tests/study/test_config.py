@@ -13,7 +13,7 @@ from arena.run import FolderError, RecordFileError
 from arena.sandbox import SandboxChoice, programs_of
 from arena.study import StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import read_study_file
-from arena.study.report import read_study
+from arena.study_report import read_study
 from tests.cases import each
 from tests.replay.games import random_game
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.study import Cases, Key, compare_all, correct_by_holm, measure_all
+from arena.study_measures import Cases, Key, compare_all, correct_by_holm, measure_all
 from tests.study.simulation import simulate
 
 

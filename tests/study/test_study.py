@@ -17,9 +17,10 @@ import pytest
 
 from arena.run import read_records
 from arena.stats import ALL, StatsAccumulator
-from arena.study import Measured, StudyConfig
-from arena.study.publication import write_report
-from arena.study.report import Study, StudyReport
+from arena.study import StudyConfig
+from arena.study_measures import Measured
+from arena.study_publication import write_report
+from arena.study_report import Study, StudyReport
 from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 

@@ -20,9 +20,19 @@ from arena.referee import Record, sent_lines
 from arena.review import MoveEvaluator, UnknownRulesError
 from arena.run import RecordFileError, RunFolder, read_record_file, record_results
 from arena.run.report import ModelCalls
-from arena.study.config import Condition, StudyConfig
-from arena.study.measures import Cases, Difference, Key, Measured, compare_all, measure_all
-from arena.study.tables import CallRow, GameTables, list_calls, read_game
+from arena.study import Condition, StudyConfig
+from arena.study_measures import (
+    CallRow,
+    Cases,
+    Difference,
+    GameTables,
+    Key,
+    Measured,
+    compare_all,
+    list_calls,
+    measure_all,
+    read_game,
+)
 
 VERSION: Literal[1] = 1
 Count = Annotated[int, Field(ge=0)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from arena import coup
 from arena.referee import GameRecord, Record, messages, move_payload
 from arena.replay import ReplayStep, SeatAnswer, list_steps
-from arena.study.config import StudyConfig
+from arena.study import StudyConfig
 from protocol.event_text import describe_move
 
 Line = Mapping[str, Any]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from arena.compare import Evidence
 from arena.rating import Z_95
 from arena.stats import ALL, Proportion, student_t_quantile
-from arena.study.tables import Claim, Decision, GameTables, Line
+from arena.study_measures.tables import Claim, Decision, GameTables, Line
 
 LEVEL = 0.05  # of the corrected p-values
 _MIN_ERRORS = 0.7 * Z_95  # of independent cases; those of a deal vary less, as each player gets each seat's cards
