@@ -88,11 +88,11 @@ arena.lessons: protocol.event_text arena.coup arena.referee arena.play arena.rep
 arena.tables: arena.referee arena.play arena.replay
 arena.tables.live_match: arena.coup arena.sandbox arena.referee arena.referee.process arena.run arena.play
 arena.playground:
-arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.compare
-  arena.local
-arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.local
-  arena.play arena.review arena.playground.trial
-arena.playground.build: arena.coup arena.replay arena.lessons arena.playground.person_table
+arena.playground_worker:
+arena.playground_worker.trial: protocol.kits.coup_kit arena.coup arena.referee arena.replay arena.compare arena.local
+arena.playground_worker.person_table: protocol.kits.coup_kit arena.coup arena.referee arena.replay arena.local
+  arena.play arena.review arena.playground_worker.trial
+arena.playground.build: arena.coup arena.replay arena.lessons arena.playground_worker.person_table
 arena.connect: protocol
 arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping arena.samples
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee

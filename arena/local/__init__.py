@@ -25,7 +25,15 @@ from arena.local.match import (
     sample,
 )
 from arena.local.results import Results, Rows, WinRate
-from arena.local.session import play, play_in_processes, play_table, sweep
+from arena.local.session import (
+    make_match_spec,
+    make_session_key,
+    plan_session,
+    play,
+    play_in_processes,
+    play_table,
+    sweep,
+)
 
 __all__ = [
     "BotArgument",
@@ -38,7 +46,10 @@ __all__ = [
     "WinRate",
     "WrongReplyError",
     "compare",
+    "make_match_spec",
+    "make_session_key",
     "name_bots",
+    "plan_session",
     "play",
     "play_blocks",
     "play_in_processes",

@@ -24,7 +24,7 @@ from arena.local.match import (
 )
 from arena.local.results import Results, Rows, WinRate
 from arena.referee import GameResult, MatchSettings, MatchSpec, Record, game_results
-from arena.schedule import PlannedMatch, draw_seat_orders, keyed_shuffle, plan_matches
+from arena.schedule import MatchPlan, PlannedMatch, draw_seat_orders, keyed_shuffle, plan_matches
 from arena.stats import paired_interval
 
 Played = TypeVar("Played")
@@ -81,7 +81,7 @@ def play(
     if match_games is None:
         match_games = -(-_MATCH_GAMES // seats) * seats if seats else 0
     key = make_session_key(seed)
-    tables = plan_matches(len(bots_by_name), seats, games, match_games, keyed_shuffle(key, "schedule")).tables
+    tables = plan_session(key, len(bots_by_name), seats, games, match_games).tables
     if jobs > 1:
         require_factories(bots_by_name, f"with jobs={jobs}")
     jobs = min(jobs, len(tables))
@@ -107,6 +107,16 @@ def make_session_key(seed: int | None) -> bytes:
     return os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
 
 
+def plan_session(key: bytes, bots: int, seats: int, games: int, match_games: int) -> MatchPlan:
+    """Return the plan of all matches under the session's key. Raises ValueError, like `plan_matches`, if none fits."""
+    return plan_matches(bots, seats, games, match_games, keyed_shuffle(key, "schedule"))
+
+
+def make_match_spec(match: int, key: bytes, bots: Sequence[str], games: int, settings: MatchSettings) -> MatchSpec:
+    """Return the spec of a match of `games` games between these bots; its key draws their seats."""
+    return MatchSpec(match, key, tuple(bots), draw_seat_orders(key, len(bots), games), settings)
+
+
 def play_table(
     table: PlannedMatch,
     key: bytes,
@@ -126,13 +136,8 @@ def play_table(
     if problem := ruleset.problem(len(table.bots)):
         raise ValueError(problem)
     names = tuple(bots_by_name)
-    spec = MatchSpec(
-        match=table.match,
-        key=key,
-        bots=tuple(names[bot] for bot in table.bots),
-        seatings=draw_seat_orders(key, len(table.bots), match_games),
-        settings=MatchSettings(rules=ruleset),
-    )
+    table_names = [names[bot] for bot in table.bots]
+    spec = make_match_spec(table.match, key, table_names, match_games, MatchSettings(rules=ruleset))
     if jobs > 1:
         random.seed(key)  # else all processes would draw the same numbers
     try:

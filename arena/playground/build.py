@@ -24,7 +24,7 @@ from typing import Any
 
 from arena.coup import PRESETS, make_rules_object, seat_counts
 from arena.lessons import learn_page, puzzles_page, ways_html, welcome_html
-from arena.playground.person_table import GRADED
+from arena.playground_worker.person_table import GRADED
 from arena.replay import html_page, inline_module, json_element, style_sheets, table_page
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,9 @@ PACKAGES = {  # name-version -> SHA-512 of npm's archive
     PYODIDE: "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A==",
     ACE: "a0IADaETGBnBW5CIkniUJn7F+NyTuHWKqlv1A8FXaMmFflJsMGnU3TzkiyslInqIZ3odfcVKOdXBGIKBefzFDA==",
 }
-ENTRIES = "arena.playground.person_table, arena.playground.trial"  # the modules whose functions the page calls
+ENTRIES = (
+    "arena.playground_worker.person_table, arena.playground_worker.trial"  # the modules whose functions the page calls
+)
 WORKER_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "arena.zip", "worker.js")
 _STAMP = (2020, 1, 1, 0, 0, 0)
 BuiltFile = dict[str, str | int]  # {"url", "bytes"}

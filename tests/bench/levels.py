@@ -10,7 +10,7 @@ from itertools import pairwise
 import click
 
 from arena.local import WinRate, play
-from arena.playground.person_table import GRADED, find_opponent
+from arena.playground_worker.person_table import GRADED, find_opponent
 from tests.bench.gauntlet import FOLDER, ROOT
 
 FILE = ROOT / "arena/playground/levels.json"

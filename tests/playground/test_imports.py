@@ -23,7 +23,7 @@ sys.path.insert(0, sys.argv[1])
 
 from arena.local import play
 from arena.play import PlayerView
-from arena.playground import person_table
+from arena.playground_worker import person_table
 from arena.replay import make_replay_object, replay_page
 
 results = play(["sample:honest", "sample:turtle"], games=12, seed=1, records=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arena import coup
-from arena.playground import person_table, trial
+from arena.playground_worker import person_table, trial
 from arena.referee import Record, read_record, verify_record, write_record
 from protocol.kits.coup_kit import Bot, Game
 from tests.cases import each

@@ -12,7 +12,7 @@ import pytest
 
 from arena.compare import UNDECIDED_ADVICE, Evidence
 from arena.local import play
-from arena.playground import trial
+from arena.playground_worker import trial
 from arena.referee import write_record
 from protocol.kits import coup_kit
 from tests.cases import each

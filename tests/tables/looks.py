@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.coup import ABOUT, PRESETS, make_rules_object, seat_counts
-from arena.playground.person_table import PersonTable
+from arena.playground_worker.person_table import PersonTable
 from arena.replay import table_page
 from tests.chromium import Reader, chromium
 

@@ -1,4 +1,4 @@
-// Calls functions of arena.playground in the worker, and loads Python for it.
+// Calls functions of arena.playground_worker in the worker, and loads Python for it.
 
 import { read } from "./dom.js";
 

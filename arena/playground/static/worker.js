@@ -1,7 +1,7 @@
 // Runs Python in a worker that can't use the network: all files come as blobs.
 // A start without a snapshot of Python's memory makes one, before any program runs: Python with our modules.
 //
-// {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground. It gets each argument as
+// {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground_worker. It gets each argument as
 // JSON text and returns JSON text. The worker posts {id, result}, or {id, problem} with a text. A function with a
 // parameter `beat` may call it with a number, None or JSON text; the worker then posts {id, beat}.
 
@@ -21,7 +21,7 @@ random.seed()  # a snapshot has the seed of another visit
 
 def call_json(name, texts, beat):
     module, _, name = name.partition(".")
-    function = getattr(importlib.import_module(f"arena.playground.{module}"), name)
+    function = getattr(importlib.import_module(f"arena.playground_worker.{module}"), name)
     return function(*texts, **({"beat": beat} if "beat" in function.__code__.co_varnames else {}))
 
 call_json`;
@@ -46,7 +46,7 @@ async function start({ files, urls, snapshot }) {
   python.unpackArchive(await files["arena.zip"].arrayBuffer(), "zip", { extractDir: "/lib/arena" });
   let made = null;
   if (!snapshot) {
-    python.runPython('import sys; sys.path.insert(0, "/lib/arena"); import arena.playground.person_table, arena.playground.trial');
+    python.runPython('import sys; sys.path.insert(0, "/lib/arena"); import arena.playground_worker.person_table, arena.playground_worker.trial');
     made = new Blob([python.makeMemorySnapshot()]);
   }
   callJson = python.runPython(CALL);

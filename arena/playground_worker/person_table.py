@@ -17,18 +17,18 @@ person's moves. Frames then link to "#replay" and "#write".
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from arena.coup import PRESETS, Event, State, derive_key
-from arena.local import LocalPlayer, name_bots, run_match, sample
+from arena.local import LocalPlayer, make_match_spec, name_bots, run_match, sample
 from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePlace, label_handles, make_frame
-from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
-from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
+from arena.playground_worker.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
+from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, Record, Timing, game_results
 from arena.replay import make_replay_object, replay_page
 from arena.review import review_person
-from arena.schedule import draw_seat_orders
 from protocol.kits.coup_kit import Bot
 
 # The part of moves that `sample:learner` chooses as these opponents: each wins about 60 % against the one before.
@@ -117,9 +117,9 @@ class PersonTable(MatchObserver):
         """Begin the next match, of one game; return its first frames."""
         key = derive_key(self._key, f"match|{self._matches}")
         seats, person = len(self._names), len(self._bots)
-        orders = draw_seat_orders(key, seats, seats)[:1]
+        spec = make_match_spec(self._matches, key, self._names, seats, self._settings)
         timings = (*[self._settings.timing] * person, Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-        self._spec = MatchSpec(self._matches, key, self._names, orders, self._settings, timings)
+        self._spec = replace(spec, seatings=spec.seatings[:1], timings=timings)
         self._matches += 1
         self._state = "playing"
         self._reason: str | None = None

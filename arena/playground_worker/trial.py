@@ -28,10 +28,9 @@ from typing import Any
 
 from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, Evidence, PairedResult
 from arena.coup import PRESETS, derive_key
-from arena.local import Results, play_table, sample
+from arena.local import Results, make_session_key, plan_session, play_table, sample
 from arena.referee import GameResult, Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
 from arena.replay import describe_turn, make_replay_object, replay_page
-from arena.schedule import keyed_shuffle, plan_matches
 from protocol.kits import coup_kit
 
 BOT_NAME = "mybot"
@@ -161,8 +160,8 @@ class _Trial:
         for opponent in arguments["opponents"]:
             self._add_opponent(**opponent if isinstance(opponent, dict) else {"name": opponent})
         seats = len(self.bots)
-        self.key = derive_key(b"arena.local", f"seed|{arguments['seed']}")
-        self.plan = plan_matches(seats, seats, arguments["games"], seats, keyed_shuffle(self.key, "schedule"))
+        self.key = make_session_key(arguments["seed"])
+        self.plan = plan_session(self.key, seats, seats, arguments["games"], match_games=seats)
         self.output = _Output()
         self.games: list[GameResult] = []
         self.lost: list[Message] = []  # as of `_list_lost_games`
