@@ -58,8 +58,10 @@ arena.run: arena.coup arena.escaping arena.schedule arena.workers arena.workers.
   arena.sandbox arena.referee arena.referee.process arena.bots arena.checks
 arena.run.standings: arena.rating arena.referee
 arena.run.report: arena.escaping arena.rating arena.referee arena.run.standings
-arena.models: protocol protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee
-  arena.referee.process arena.bots arena.checks arena.run arena.run.report arena.play
+arena.models: protocol protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee arena.bots
+  arena.run.report arena.play
+arena.model_matches: protocol arena.coup arena.sandbox arena.referee arena.referee.process arena.bots arena.checks
+  arena.run arena.models
 arena.stats: arena.coup arena.rating arena.referee arena.replay
 arena.stats.plots: arena.escaping arena.formatting arena.replay arena.stats.report
 arena.stats.report: arena.escaping arena.rating arena.referee
@@ -99,7 +101,8 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
   arena.review arena.study arena.study.design_file arena.study_measures arena.study_report arena.study_publication
-  arena.exploit arena.play arena.lessons arena.models arena.tables arena.tables.live_match arena.connect
+  arena.exploit arena.play arena.lessons arena.models arena.model_matches arena.tables arena.tables.live_match
+  arena.connect
 ladder:
 ladder.store: arena.referee
 ladder.permissions:

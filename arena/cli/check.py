@@ -397,9 +397,11 @@ def _check_model(
     Raises BotError for an invalid budget, RulesetError for unknown rules.
     """
     models = import_models()
+    from arena.model_matches import check_model  # needs the extra that was just imported
+
     budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
     printed = _PrintedCheck(argument, quiet)
-    for step in models.check_model(bot, budget, load_ruleset(rules or "coup")):
+    for step in check_model(bot, budget, load_ruleset(rules or "coup")):
         printed.print_step(step)
     printed.print_verdict()
     return printed.steps

@@ -577,12 +577,13 @@ def open_pool(
     if not any(bot.is_model for bot in run.config.bots):
         return run.play(jobs or count_cores())
     models = run_models.import_models()
-    budget = models.keep_budget(folder.path, budget_file)
+    from arena import model_matches  # needs the extra that was just imported
+
+    budget = model_matches.keep_budget(folder.path, budget_file)
     models.load_players(run.config.bots, budget)
-    events: Generator[PoolEvent, None, None] = models.play_with_models(
-        run, folder, jobs or models.DEFAULT_MATCHES, budget, console.print_note
+    return model_matches.play_with_models(
+        run, folder, jobs or model_matches.DEFAULT_MATCHES, budget, console.print_note
     )
-    return events
 
 
 def play_with_progress(run: Run, pool: Generator[PoolEvent, None, None]) -> None:

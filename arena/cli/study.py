@@ -22,7 +22,8 @@ from arena.formatting import (
     format_points,
     format_points_interval,
 )
-from arena.models import DEFAULT_MATCHES, Budget, read_budget
+from arena.model_matches import DEFAULT_MATCHES
+from arena.models import Budget, read_budget
 from arena.referee import MatchSettings, RecordError
 from arena.run import RecordFileError, Run, seed_key
 from arena.sandbox import SandboxChoice

@@ -1,19 +1,18 @@
-"""Language models as players: settings, prompts, calls with limits and budgets, a journal, and matches with them.
+"""Language models as players: settings, prompts, calls with limits and budgets, and a journal of the calls.
 
 The arena's own code plays them, in boxes of this process, so that one client holds their keys. This package prints
 nothing.
 """
 
 from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
-from arena.models.journal import Journal, Line, Usage, read_calls
-from arena.models.matches import (
-    DEFAULT_MATCHES,
-    ModelTable,
-    count_cut_off,
-    keep_budget,
+from arena.models.journal import FOLDER, Journal, Line, Usage, count_cut_off, read_calls, report_calls
+from arena.models.player import ModelSeat, ModelTable
+from arena.models.settings import (
+    Budget,
+    ModelPlayer,
+    ModelSettings,
+    load_player,
     load_players,
-    play_with_models,
-    report_calls,
+    read_budget,
+    read_settings,
 )
-from arena.models.model_check import check_model
-from arena.models.settings import Budget, ModelPlayer, ModelSettings, load_player, read_budget, read_settings

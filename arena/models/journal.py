@@ -11,11 +11,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
+
+from arena.run.report import ModelCalls
 
 FOLDER = "models"  # in the folder of a run
 _JOURNAL, _RESERVATIONS = "journal.jsonl", "reserved.jsonl"
@@ -160,6 +162,36 @@ def read_calls(folder: Path) -> list[Line]:
     Raises OSError if the journal can't be read.
     """
     return _read_lines(folder / FOLDER / _JOURNAL)
+
+
+def report_calls(folder: Path) -> list[ModelCalls]:
+    """Return the calls of each model player of a run. Raises OSError if the journal can't be read."""
+    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
+        return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
+
+
+def count_cut_off(folder: Path) -> int:
+    """Return the number of calls that a crash cut off, or that are open; the budget counts them in full.
+
+    Raises OSError like `report_calls`.
+    """
+    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
+        return journal.used.calls - sum(player.used.calls for player in journal.players.values())
+
+
+def _report_player(name: str, calls: PlayerCalls) -> ModelCalls:
+    """Return a player's calls as `--json` shows them; `dollars` is None without a price."""
+    return ModelCalls(
+        player=name,
+        calls=calls.used.calls,
+        tokens=calls.used.tokens,
+        dollars=round(calls.used.dollars, 6) if calls.is_priced else None,
+        seconds=round(calls.seconds, 3),
+        played=calls.done["played"],
+        asked_again=calls.done["asked again"],
+        default_moves=dict(calls.replaced),
+        provider_failures=dict(calls.failures),
+    )
 
 
 def _cut_off_incomplete_line(file: Path) -> None:

@@ -16,7 +16,7 @@ from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
 from arena.models.settings import ModelPlayer
 from arena.play import Message, PlayerView
 from arena.referee import STATEMENT_FIELDS, MatchSpec, clean_text
-from arena.sandbox import InProcessBox, SandboxError, ScriptPeer
+from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
 from protocol import SAY_LIMIT, encode
 from protocol.event_text import describe_move
 
@@ -217,6 +217,18 @@ class ModelSeat:
         if needed is None or any(values[name] is None for name in needed):
             return None
         return {"says": kind, **{name: values[name] for name in needed}}
+
+
+class ModelTable:
+    """The model players of a table, by name, with their client."""
+
+    def __init__(self, players: Sequence[ModelPlayer], client: ModelClient) -> None:
+        self._players = {player.name: player for player in players}
+        self.client = client
+
+    def start(self, spec: MatchSpec, bot: int) -> Box:
+        """Start the model that is bot number `bot` of the spec."""
+        return ModelSeat(self._players[spec.bots[bot]], self.client, spec).start()
 
 
 def _describe_choice(choice: _Choice, attempt: int, legal: Sequence[Message], names: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ stays in `ModelPlayer.key`, whose text form doesn't show it."""
 import json
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -249,3 +250,8 @@ def _read_key_file(name: str, table: str) -> str:
         return file.read_text("utf-8").strip()
     except (OSError, ValueError, RuntimeError):  # also a NUL in the name, an unknown ~user
         return ""
+
+
+def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
+    """Return the players of all bots that are models. Raises BotError if one can't play."""
+    return [load_player(bot, budget) for bot in bots if bot.is_model]

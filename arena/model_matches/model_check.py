@@ -8,10 +8,7 @@ from dataclasses import replace
 from arena.bots import Bot, BotError
 from arena.checks import CHECK_KEY, CheckStep, Severity
 from arena.coup import Ruleset
-from arena.models.client import ModelClient
-from arena.models.journal import Journal, Line
-from arena.models.player import ModelSeat
-from arena.models.settings import Budget, ModelPlayer, load_player
+from arena.models import Budget, Journal, Line, ModelClient, ModelPlayer, ModelSeat, load_player
 from arena.referee import UNTIMED_MS, ArenaError, MatchObserver, MatchSettings, MatchSpec, Timing
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessBox, make_reply_script

@@ -4,40 +4,19 @@ All matches share one client, so that limits and budgets hold over all of them. 
 journal and a copy of the budget, which a resumption reads."""
 
 import shutil
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from arena.bots import Bot, BotCache
-from arena.models.client import ModelClient
-from arena.models.journal import FOLDER, Journal, PlayerCalls
-from arena.models.player import ModelSeat
-from arena.models.settings import Budget, ModelPlayer, load_player, read_budget
-from arena.referee import ArenaError, MatchSpec
+from arena.bots import BotCache
+from arena.models import FOLDER, Budget, Journal, ModelClient, ModelTable, load_players, read_budget
+from arena.referee import ArenaError
 from arena.run import Job, MatchOutput, PausedError, PoolEvent, Run, RunFolder, Worker, remove_leftovers
-from arena.run.report import ModelCalls
-from arena.sandbox import Box, scratch_folder
+from arena.sandbox import scratch_folder
 
 DEFAULT_MATCHES = 32  # at once
 _BUDGET = "budget.toml"
-
-
-class ModelTable:
-    """The model players of a table, by name, with their client."""
-
-    def __init__(self, players: Sequence[ModelPlayer], client: ModelClient) -> None:
-        self._players = {player.name: player for player in players}
-        self.client = client
-
-    def start(self, spec: MatchSpec, bot: int) -> Box:
-        """Start the model that is bot number `bot` of the spec."""
-        return ModelSeat(self._players[spec.bots[bot]], self.client, spec).start()
-
-
-def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
-    """Return the players of all bots that are models. Raises BotError if one can't play."""
-    return [load_player(bot, budget) for bot in bots if bot.is_model]
 
 
 def keep_budget(folder: Path, source: Path | None) -> Budget:
@@ -89,33 +68,3 @@ def play_with_models(
         stack.callback(threads.shutdown, wait=False, cancel_futures=True)
         stack.callback(client.cancel)
         yield from run.play_with(threads, jobs, play=play)
-
-
-def report_calls(folder: Path) -> list[ModelCalls]:
-    """Return the calls of each model player of a run. Raises OSError if the journal can't be read."""
-    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
-        return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
-
-
-def count_cut_off(folder: Path) -> int:
-    """Return the number of calls that a crash cut off, or that are open; the budget counts them in full.
-
-    Raises OSError like `report_calls`.
-    """
-    with closing(Journal(folder / FOLDER, is_read_only=True)) as journal:
-        return journal.used.calls - sum(player.used.calls for player in journal.players.values())
-
-
-def _report_player(name: str, calls: PlayerCalls) -> ModelCalls:
-    """Return a player's calls as `--json` shows them; `dollars` is None without a price."""
-    return ModelCalls(
-        player=name,
-        calls=calls.used.calls,
-        tokens=calls.used.tokens,
-        dollars=round(calls.used.dollars, 6) if calls.is_priced else None,
-        seconds=round(calls.seconds, 3),
-        played=calls.done["played"],
-        asked_again=calls.done["asked again"],
-        default_moves=dict(calls.replaced),
-        provider_failures=dict(calls.failures),
-    )
