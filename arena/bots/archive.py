@@ -287,7 +287,7 @@ class _Target:
         this machine can't write it.
         """
         self._count()
-        parts = _checked_parts(entry.name)
+        parts = _split_safe_path(entry.name)
         if not parts:
             if entry.isdir():  # the folder itself, "./"
                 return
@@ -300,7 +300,7 @@ class _Target:
             elif entry.isdir():
                 self._make_folder(path, is_counted=True)
             elif entry.islnk():
-                self._hard_links.append((self._folder.joinpath(*_checked_parts(entry.linkname)), path))
+                self._hard_links.append((self._folder.joinpath(*_split_safe_path(entry.linkname)), path))
             else:
                 if not self._links_out:
                     _require_inside(entry.linkname, len(parts) - 1, path)
@@ -349,7 +349,7 @@ class _Target:
         sync_tree(self._folder)
 
 
-def _checked_parts(name: str) -> list[str]:
+def _split_safe_path(name: str) -> list[str]:
     """Return the parts of an entry's path; [] for the folder itself.
 
     Raises ArchiveError if the path is absolute, goes up, is too long or too deep, or contains a NUL.

@@ -53,8 +53,8 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
         reason = "a number has too many digits"
     except RecursionError:
         reason = "nested too deeply"
-    paths = "; write paths with /" * (b"\\" in data)
-    raise ValueError(f"not valid TOML: {reason}.\nExample of a line: {example}{paths}")
+    hint = "; write paths with /" if b"\\" in data else ""
+    raise ValueError(f"not valid TOML: {reason}.\nExample of a line: {example}{hint}")
 
 
 MANIFEST = "bot.toml"
@@ -230,7 +230,8 @@ def language_of(bot: Bot) -> str | None:
     """Return the displayed name of a bot's language, None if unknown. Raises OSError if its folder can't be read.
 
     The kit and the program that starts the bot come first, then its build and files. A shell that starts or builds the
-    bot, and Python in a bot with a build, may only help: they count if there is no other language.
+    bot, and Python among the build and the files of a bot with a build, may only help: they count if there is no
+    other language.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]

@@ -47,14 +47,16 @@ def new_bot(path: Path, language: str) -> NewBot:
     if path.is_dir() and any(path.iterdir()):
         raise BotError(f"{escape_control(path)} exists and isn't empty.\nChoose another name.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    is_model = language == MODEL
+    sample, kit, starter, programs = _MODEL_STARTER, list[Path](), "bot.toml", tuple[str, ...]()
+    if language != MODEL:
+        sample, kit = sample_folder() / language, kit_files(language)
+        starter, programs = LANGUAGES[language].starter, LANGUAGES[language].needs
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
-        _copy_sample(_MODEL_STARTER if is_model else sample_folder() / language, folder)
-        for file in () if is_model else kit_files(language):
+        _copy_sample(sample, folder)
+        for file in kit:
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
-    starter, programs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)
     missing = tuple(program for program in programs if shutil.which(program) is None)
     return NewBot(name, path, language, path / starter, missing)
 

@@ -445,7 +445,7 @@ def read_submission_in_process(
     """
     limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory_bytes}
     answer, archive = _run_helper((str(path), max_bytes), limits)
-    _raise_error(escape_control(_submission_name(path)), answer)
+    _raise_if_failed(escape_control(_submission_name(path)), answer)
     return BotArchive(archive, **answer)
 
 
@@ -470,7 +470,7 @@ def _run_helper(job: tuple[str, int], limits: dict[str, Any]) -> tuple[dict[str,
     return json.loads(answer or '{"failed": "the helper process ended unexpectedly"}'), archive
 
 
-def _raise_error(name: str, answer: dict[str, Any]) -> None:
+def _raise_if_failed(name: str, answer: dict[str, Any]) -> None:
     """Raise the error in the helper's answer, if any: OSError or BotError. name: of the submission, escaped."""
     if "errno" in answer:
         raise OSError(answer["errno"], answer["strerror"], answer["filename"])

@@ -76,7 +76,7 @@ class BotCheck:
         self.settings = settings
         self.step = ""
         self.findings = ProcessFindings()
-        self.game = ""  # "NAME: " of the current ruleset while several are tested
+        self.ruleset_prefix = ""  # "NAME: ", of the ruleset of the current game in `check_every_kind`
         self.hello_s = 0.0
         self.reported_s = 0.0  # when progress was last reported, on the settings' clock
         self.can_run = True  # whether no step before the run has failed
@@ -156,7 +156,7 @@ class BotCheck:
     def report_imports(self, names: tuple[str, ...]) -> CheckStep:
         """Report imported packages that may be missing in a box."""
         self.step = "imports"
-        shown_names = ", ".join(names[:5]) + ", ..." * (len(names) > 5)
+        shown_names = ", ".join((*names[:5], *(["..."] if len(names) > 5 else [])))
         help = "copy it into the bot's folder, or ask the organiser; see docs/reference/sandbox.md"
         return self.make_step(
             Severity.NOTE, f"{shown_names}: a box has the standard library and the bot's folder", help
@@ -187,8 +187,8 @@ class BotCheck:
         self.siblings = list_siblings(self.bot)
         warnings = bots.excerpt_warnings(log)
         command, duration_s = " ".join(self.bot.build or ()), time.monotonic() - start_s
-        text = f"{command} took {duration_s:.1f} s" + ", with warnings" * bool(warnings.lines)
-        return self.add_build_log(self.ok(text), warnings, log)
+        clause = ", with warnings" if warnings.lines else ""
+        return self.add_build_log(self.ok(f"{command} took {duration_s:.1f} s{clause}"), warnings, log)
 
     def advise_on_build(self, help: str, log: Path) -> str:
         """Return the advice of the first mistake that the build's log shows, or else a general one, and `help`."""
@@ -342,19 +342,22 @@ class BotCheck:
         is_fast = self.hello_s < _START_S and waits_s < self.settings.enough_s
         rulesets = self.settings.rules if is_fast else covering_rulesets(self.settings.rules)
         for rules in rulesets:
-            self.game = f"{rules.name}: "
+            self.ruleset_prefix = f"{rules.name}: "
             counts = yield from self._play_every_kind(rules)
             requests += counts.requests
             answers += Counter(counts.kinds)
-        self.game = ""
+        self.ruleset_prefix = ""
         self._play_drawn_games()
         yield self._make_kinds_step(requests, answers, len(rulesets))
-        turns = answers["turn"]
-        if "turn" not in self.varied_kinds and turns >= _SUSPICIOUS_CHOICES:
-            self.step = "choices"
-            text = f"{'in its turns ' * bool(self.varied_kinds)}the bot always plays legal[0], {turns} times"
-            help = "if this isn't intended, check that turn(), and each other method, returns its move"
-            yield self.make_step(Severity.NOTE, text, help)
+        if "turn" not in self.varied_kinds and answers["turn"] >= _SUSPICIOUS_CHOICES:
+            yield self._note_constant_choices(answers["turn"])
+
+    def _note_constant_choices(self, turns: int) -> CheckStep:
+        """Return a note about a bot that chose the first legal move in all of its turns."""
+        self.step = "choices"
+        scope = "in its turns " if self.varied_kinds else ""
+        help = "if this isn't intended, check that turn(), and each other method, returns its move"
+        return self.make_step(Severity.NOTE, f"{scope}the bot always plays legal[0], {turns} times", help)
 
     def _play_every_kind(self, rules: Ruleset) -> Generator[CheckStep, None, ReplyCounts]:
         """Play games of a ruleset until all its kinds of requests were made, or the bot is slow; return the counts."""
@@ -380,7 +383,7 @@ class BotCheck:
     def _make_kinds_step(self, requests: Counter[str], answers: Counter[str], games: int) -> CheckStep:
         """Return the step with a row (kind, asked, answered) for each kind of request, sorted."""
         missing_kinds = sorted(all_kinds(self.settings.rules) - requests.keys())
-        text = f"{len(requests)} kinds of request in {games} {'game' if games == 1 else 'games'}"
+        text = f"{len(requests)} kinds of request in {format_count(games, 'game')}"
         if missing_kinds:
             text += f"; never asked: {', '.join(missing_kinds)}"
         rows = [(kind, str(count), str(answers[kind])) for kind, count in sorted(requests.items())]
@@ -519,7 +522,7 @@ class BotCheck:
         if table.altered and replay.play_unaltered(table.counts):
             fault = replace(fault, altered=table.altered)
         is_long = self.step == "endurance" or growth(fault)
-        place = f"at request {len(connection.times) + 1}: " if is_long else self.game
+        place = f"at request {len(connection.times) + 1}: " if is_long else self.ruleset_prefix
         diagnosis = diagnose_fault(fault)
         return CheckStep(
             self.step,
@@ -555,7 +558,8 @@ class BotCheck:
     def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable, replay: FaultReplay) -> str:
         """Return lines of advice on a fault, each after a newline. This may start other processes of the bot."""
         advice, rules = "", self.settings.rules[0]
-        if self.game and fault.code in ("exited", "illegal_move", "timeout") and is_beyond(fault.request, rules):
+        may_be_rules = self.ruleset_prefix and fault.code in ("exited", "illegal_move", "timeout")
+        if may_be_rules and is_beyond(fault.request, rules):
             advice = f"\nif the bot plays only the rules {rules.name}, check it with --rules {rules.name}"
         if fault.altered or fault.paused_s:
             return advice

@@ -297,11 +297,12 @@ class BotConnection:
         return ConnectionBrokenError(code, text, sent, received, facts._replace(unflushed=True))
 
     def _send_more(self, sent: bytes) -> tuple[bytes | None, dict[str, bool]]:
-        """Send a silent bot a long line, then the next request; return the line that it prints, and the fact it shows.
+        """Send a silent bot a long line, then the next request; return what it prints first: the line, and a fact.
 
-        Without a line both are empty. The line of a bot that then ends shows nothing, as a program's last output isn't
-        an answer to its input. A bot that answers the next request has read the open one: the fact is `reads`, and
-        there is no line for the open one.
+        - (None, {}): it prints nothing.
+        - (line, {"waiting": True} or {"behind": True}): the long line, or the next request, made it print.
+        - (line, {}): it ends after the line, which may be a program's last output and no answer to its input.
+        - (None, {"reads": True}): it answers the next request, so it has read the open one.
         """
         request = parse_object(sent)
         next_id = request["id"] + 1 if "id" in request else None
@@ -353,7 +354,7 @@ class BotConnection:
             has_time = waited_s < within_s or (charged and self._meter.check_time(self._clock(), 0))
             if not has_time:
                 return None
-            if charged and self._is_idle(waited_s):
+            if charged and self._measure_idle_s(waited_s) >= self._idle_s:
                 self._meter.settle(self._clock(), 0)
                 return None
             self._await_output(min(_TICK_MS, max(1, int((within_s - waited_s) * 1000))))
@@ -367,19 +368,19 @@ class BotConnection:
             self._drain_output()
             self._has_ended = True
 
-    def _is_idle(self, waited_s: float) -> bool:
-        """Return whether the bot has used less than _IDLE_SHARE of a core for `idle_s`, after `waited_s` in all.
+    def _measure_idle_s(self, waited_s: float) -> float:
+        """Return for how long the bot has used less than _IDLE_SHARE of a core; 0 if that isn't known yet.
 
-        Each call updates when the bot was last busy.
+        waited_s: the time since the request. It must grow from call to call, each of which notes when the bot was busy.
         """
         if not self._has_cpu_times or waited_s < _LOOK_S:
-            return False
+            return 0.0
         cpu_ns = self.box.cpu_ns() or 0
         start_s, start_ns = self._idle_since
         waits_for_core = any(task.ready for task in (self.box.cpu_usage() or {}).values())
         if waits_for_core or cpu_ns - start_ns > (waited_s - start_s) * 1e9 * _IDLE_SHARE:
             self._idle_since = waited_s, cpu_ns
-        return waited_s - self._idle_since[0] >= self._idle_s
+        return waited_s - self._idle_since[0]
 
     def _raise_ended(self, sent: bytes) -> None:
         """Raise ConnectionBrokenError for a process that has ended or closed its pipes."""

@@ -40,10 +40,9 @@ class FaultReplay:
         return True
 
     def replay_last_games(self, table: ScriptedTable, fault: FaultContext) -> str:
-        """Return a line of advice, after a newline, by what other processes do with the lines of the last games.
+        """Send the lines of the last games to other processes; return a newline and the advice that follows, or "".
 
-        "": there is no advice. A program with random numbers may play differently, and a slow one be late again, so
-        these aren't started again.
+        A program with random numbers may play differently, and a slow one be late again, so these aren't started again.
         """
         is_slow = sum(table.connection.waits[-_RECENT_REQUESTS:]) > self._settings.enough_s
         hangs = fault.facts.reads and cpu_share(fault) <= IDLE
@@ -52,9 +51,11 @@ class FaultReplay:
         lines = _list_lines_until(table.connection.sent_lines, fault.sent + b"\n")
         kinds = [str(parse_object(line).get("type")) for line in lines]
         starts = [index for index, kind in enumerate(kinds) if kind == "game_start"]
-        advice = self._advise_on_end(table, lines, kinds) if starts and fault.has_ended else ""
-        if advice or len(starts) <= 1 or self._find_fatal_line(table, lines[starts[-1] :], 0) is not None:
+        if starts and fault.has_ended and (advice := self._advise_on_end(table, lines, kinds)):
             return advice
+        is_first_game = len(starts) <= 1
+        if is_first_game or self._find_fatal_line(table, lines[starts[-1] :], 0) is not None:
+            return ""
         return (
             "\nanother process, which is sent the lines of this game alone, answers the request: look for what "
             "the bot keeps from earlier games, in its memory or in files"
@@ -73,7 +74,7 @@ class FaultReplay:
         if offset is None or kinds[start + offset] == "request":
             return ""
         kind, line = kinds[start + offset], lines[start + offset]
-        draw = ", whose winner is null, as after each draw" * (b'"winner":null' in line)
+        draw = ", whose winner is null, as after each draw" if b'"winner":null' in line else ""
         return (
             f"\nit ended at the line before the request, of the type {kind}, {len(line):,} bytes{draw}: "
             "play on after such lines"

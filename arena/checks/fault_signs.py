@@ -493,7 +493,7 @@ def word_for_move(fault: FaultContext) -> str:
     key = next((key for move in moves for key, value in move.items() if value == word), "action")
     arguments = [word] if key == "action" else [key, word]
     has_target = any(move.get("action") == word and "target" in move for move in moves)
-    return f"game.find({', '.join(map(json.dumps, arguments))}{', seat' * has_target})"
+    return f"game.find({', '.join(map(json.dumps, arguments))}{', seat' if has_target else ''})"
 
 
 # ---------------------------------------------------------------- the language

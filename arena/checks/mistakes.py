@@ -40,7 +40,7 @@ def diagnose_fault(fault: FaultContext) -> Diagnosis:
     """Return the problem and the fix, by the first mistake whose sign the fault has, else by its code."""
     for mistake in MISTAKES:
         if name := mistake.sign(fault):
-            values = {"name": quotation(name), **_fill_placeholders(fault, mistake.remedy)}
+            values = {"name": quotation(name), **_make_placeholder_values(fault, mistake.remedy)}
             return Diagnosis(mistake.cause.format(**values), mistake.remedy.format(**values))
     return _describe_code(fault)
 
@@ -55,11 +55,8 @@ def _describe_code(fault: FaultContext) -> Diagnosis:
     return Diagnosis(detail if rule.limit or is_malformed else f"{rule.message}: {detail}", rule.help)
 
 
-def _fill_placeholders(fault: FaultContext, remedy: str) -> dict[str, str]:
-    """Return the values of the placeholders that any mistake may use, but {name}.
-
-    Those of _BY_NEED are computed only if `remedy` uses them.
-    """
+def _make_placeholder_values(fault: FaultContext, remedy: str) -> dict[str, str]:
+    """Return the values of all placeholders except {name}; of those in _BY_NEED only the ones that `remedy` uses."""
     return {
         "error": quotation(signs.last_error(fault)),
         "asked": quotation(fault.request.get("id", "ID")),

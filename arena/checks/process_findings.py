@@ -16,6 +16,7 @@ _UNCALLED = b"coup_kit: the kit never calls "
 _ALL = 100_000  # lines, more than are kept
 _REFUSED = (b"Read-only file system", b"EROFS")  # errors of programs after a refused write
 _METHODS = frozenset(kind.replace("_", "") for kind in all_kinds(tuple(PRESETS.values())))  # of kits, in lower case
+_SEARCHED_LINES, _MAX_REFUSED = 200, 4  # at the end of standard error, to find lines about refused writes
 _MIN_WAITS = 8  # of a kind, to judge their spread
 
 
@@ -45,8 +46,9 @@ class ProcessFindings:
         self.peak_bytes = max(self.peak_bytes, connection.box.peak_bytes() or 0)
         self.stderr_bytes = max(self.stderr_bytes, connection.stderr_bytes)
         self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
-        refused = [line for line in connection.stderr(200) if any(text in line for text in _REFUSED)]
-        self.refused = (*self.refused, *refused)[-4:]
+        searched_lines = connection.stderr(_SEARCHED_LINES)
+        refused = [line for line in searched_lines if any(text in line for text in _REFUSED)]
+        self.refused = (*self.refused, *refused)[-_MAX_REFUSED:]
         printed = connection.stderr()
         if TRACEBACK in printed and not self.traceback:
             self.traceback = printed

@@ -59,7 +59,7 @@ def _describe_cut(reply_id: object, request_id: int) -> str:
     if type(reply_id) is not int or reply_id >= request_id:
         return ""
     bits = next((bits for bits in (8, 16, 7) if reply_id == request_id % (1 << bits)), 0)
-    return f", which is {request_id} cut to {bits} bits" * bool(bits)
+    return f", which is {request_id} cut to {bits} bits" if bits else ""
 
 
 def odd_choice(fault: FaultContext) -> object:
@@ -78,7 +78,7 @@ def choice_help(fault: FaultContext) -> str:
         return "a branch of the program has no value"
     if choice == -1:
         return "a search that finds nothing gives -1 (findIndex, indexOf): use 0 then"
-    index_hint = "the first move has the index 0, and " * (choice == count)
+    index_hint = "the first move has the index 0, and " if choice == count else ""
     return f"{index_hint}the list is that of this request: it differs in each, and may have a single move"
 
 
@@ -121,22 +121,22 @@ def out_of_range_choice(fault: FaultContext) -> object:
 _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
 
 
-def fixed_buffer(fault: FaultContext) -> object:
-    """Return how many bytes of the request the bot's buffer seems to hold; None if it has another reason to fail.
+def fixed_buffer(fault: FaultContext) -> str:
+    """Return how many bytes the buffer seems to hold into which the bot reads requests; "" without a sign of one.
 
-    A cut request can cause an unknown id, a crash without a message, or an error of a JSON parser. It shows a cut if
-    the error or the program names the size, or if it is the first request that fills a buffer of this size.
+    A cut request can cause an unknown id, a crash without a message, or an error of a JSON parser. A buffer's size
+    counts if the error or the program names it, or if this is the first request that fills such a buffer.
     """
     error_text = " ".join(fault.stderr_lines[-12:]) if fault.has_ended else ""
     has_other_id = wrong_id(fault) and not answers_request_before(fault)
     has_crashed = fault.facts.signal and not last_error(fault)
     if not has_other_id and not has_crashed and not any(text in error_text for text in _PARSERS):
-        return None
+        return ""
     for size in _BUFFERS:
         is_first = len(fault.kinds) > 1 and fault.longest + 1 < size
         if size <= len(fault.sent) + 1 and (_names_size(error_text, fault.source, size) or is_first):
             return f"{size - 1:,}"
-    return None
+    return ""
 
 
 def _names_size(error_text: str, source: bytes, size: int) -> bool:
@@ -149,22 +149,24 @@ def _names_size(error_text: str, source: bytes, size: int) -> bool:
 _PARSERS = ("JSONDecodeError: Unterminated", "JSONDecodeError: Expecting", "end of JSON", "Unterminated string in JSON")
 
 
-def library_line(fault: FaultContext) -> object:
-    """Return the line in place of the hello that an imported library may have printed; a false value for another line.
+def library_line(fault: FaultContext) -> str:
+    """Return the line in place of the hello, if an imported library may have printed it; else "".
 
-    A library is any module but Python's and the kit. A line with a longer word of the program is the program's own.
+    A library is any module but Python's and the kit. A line with a word of more than 3 letters that the program
+    contains is the program's own.
     """
     if fault.code != "start_failed" or not is_no_json(fault):
-        return False
+        return ""
     lines = fault.source.splitlines()
     imports = [line for line in lines if line.startswith((b"import ", b"from "))]
     known_modules = {*sys.stdlib_module_names, "coup_kit"}
-    if all(name in known_modules for line in imports for name in _list_modules(line)):
-        return False
+    if all(known_modules.issuperset(_list_modules(line)) for line in imports):
+        return ""
     own_code = b"\n".join(line for line in lines if line not in imports)
     words = [word.strip(b".,:!()") for word in fault.line.encode().split()]
     long_words = [word for word in words if len(word) > 3]
-    return long_words and not any(word in own_code for word in long_words) and fault.line
+    is_own = not long_words or any(word in own_code for word in long_words)
+    return "" if is_own else fault.line
 
 
 def _list_modules(line: bytes) -> list[str]:

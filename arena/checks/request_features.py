@@ -32,7 +32,7 @@ def list_features(request: _Object) -> Iterator[str]:
     yield f"own seat {you.get('seat')}"
     pending, claim = request.get("pending") or {}, request.get("claim") or {}
     if pending:
-        yield f"{pending.get('action')}{' with a target' * ('target' in pending)} is pending"
+        yield f"{pending.get('action')}{' with a target' if 'target' in pending else ''} is pending"
     if claim:
         yield f"the claim of {'a block' if claim.get('block') else 'an action'}"
 
@@ -114,7 +114,7 @@ def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> st
     action = move["action"]
     actions = list(dict.fromkeys(legal_move["action"] for legal_move in legal if "action" in legal_move))
     if action not in actions:
-        reason = ", because at 10 coins a player must coup" * (actions == ["coup"])
+        reason = ", because at 10 coins a player must coup" if actions == ["coup"] else ""
         alternatives = f", only {' or '.join(actions)}{reason}" if len(actions) < 3 else ""
         return f"{action} isn't legal now{alternatives}"
     targets = [
@@ -122,7 +122,7 @@ def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> st
         for legal_move in legal
         if legal_move.get("action") == action and "target" in legal_move
     ]
-    zero_hint = " (if it is 0: omitempty, or a test of its truth, leaves it out)" * ("0" in targets)
+    zero_hint = " (if it is 0: omitempty, or a test of its truth, leaves it out)" if "0" in targets else ""
     target = f"the target {json.dumps(move['target'])}" if "target" in move else f"no target{zero_hint}"
     return f"{action} has {target}; legal targets: {', '.join(targets) or 'none'}"
 
@@ -144,4 +144,4 @@ def _explain_target(request: _Object, target: object) -> str:
 def list_legal(request: _Object) -> str:
     """Return the legal moves of a request as text, without the later ones of a long list."""
     legal = request.get("legal") or []
-    return ", ".join(map(json.dumps, legal[:_MAX_MOVES])) + ", ..." * (len(legal) > _MAX_MOVES)
+    return ", ".join(map(json.dumps, legal[:_MAX_MOVES])) + (", ..." if len(legal) > _MAX_MOVES else "")

@@ -25,7 +25,8 @@ _CALM = 0.95  # the share of harmless moves in a calm game
 _ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE)
 PAUSE_AT = 20  # the number of a request
 CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
-_OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
+_LIVES = 3  # of a bot at the start of each game, in error lines
+_OVERRIDES = _LIVES - 1  # per game: one more fault would leave no lives
 
 
 RARE_FORMS = frozenset({"exchange with one influence", "lose one of two equal cards"})
@@ -173,7 +174,7 @@ class ScriptedTable:
         """Send an error line without consequences."""
         rule = referee.FAULTS["stray_line"]
         message = "the check sends an error line, to test whether the bot continues"
-        self.connection.send(protocol.encode(_error_message(None, rule.code, message, None, 3)))
+        self.connection.send(protocol.encode(_error_message(None, rule.code, message, None, _LIVES)))
 
     def send_replaced_move(self, move: coup.Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
@@ -200,7 +201,7 @@ class _Game:
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
         self.wanted = wanted_kinds & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
         self.is_steered = bool(self.wanted)  # towards a wanted kind
-        self.overrides = _OVERRIDES if override else 0  # left
+        self.overrides_left = _OVERRIDES if override else 0
         self.requests_left = enough
         self.calm = calm
         self.is_over = False
@@ -264,9 +265,9 @@ class _Game:
         return self.requests_left <= 0 or self.is_over or (self.is_steered and not self.wanted)
 
     def ask_bot(self, state: coup.State, kind: str, planned: coup.MoveOrForfeit | None) -> coup.MoveOrForfeit:
-        """Ask the bot; return its move, or the planned move, with which up to `overrides` others are replaced.
+        """Ask the bot; return its move, or the planned one in its place, while any overrides are left.
 
-        The bot is sent the line about a replaced move. If another move isn't replaced, the plan is dropped.
+        The bot is sent an error line about each replaced move. The plan is dropped if the bot departs from it.
         """
         requests = referee.wire.PhaseRequests(state.board, self.number)
         view = coup.view_from_seat(state, self.seat)
@@ -274,9 +275,10 @@ class _Game:
         move = legal.moves[index]
         if planned is None or planned == move:
             return move
-        if self.overrides and planned in legal.moves:
-            self.overrides -= 1
-            self.table.send_replaced_move(planned, 3 - (_OVERRIDES - self.overrides))
+        if self.overrides_left and planned in legal.moves:
+            self.overrides_left -= 1
+            faults = _OVERRIDES - self.overrides_left
+            self.table.send_replaced_move(planned, _LIVES - faults)
             return planned
         self.plan = []
         return move
