@@ -55,6 +55,8 @@ class Bluffer(Bot):
         return hand
 
     def turn(self, game: Game) -> Answer:
+        """Choose the best action that fits our story and that no player has blocked."""
+
         def strength(move: Move) -> tuple[int, int]:
             target = game.players[move["target"]]
             return target.influence, target.coins

@@ -62,6 +62,8 @@ class Opportunist(Bot):
             self.challengers.add(event["seat"])
 
     def turn(self, game: Game) -> Answer:
+        """Choose as `honest` does, but nothing that was blocked, and late in the game also a tax that is a bluff."""
+
         def strength(move: Move) -> tuple[int, int]:
             target = game.players[move["target"]]
             return target.influence, target.coins

@@ -440,6 +440,7 @@ class Strategist(Bot):
     # --- decisions ----------------------------------------------------------------------------------------------------
 
     def turn(self, game: Game) -> Answer:
+        """Play the honest move, unless one of up to two other moves of an action wins more imagined games."""
         default = self.honest_turn(game)
         if not self.imagines or default["action"] not in ACTION:
             return default
@@ -460,6 +461,7 @@ class Strategist(Bot):
         return self.best(game, moves, start)
 
     def challenge(self, game: Game) -> Answer:
+        """Challenge certain lies, pass at certain truths, and imagine both answers to other claims."""
         claim = game.claim
         if not self.imagines or claim["role"] not in game.rules["deck"]:
             return None
@@ -482,6 +484,7 @@ class Strategist(Bot):
         return self.best(game, game.legal, start, sitting)
 
     def block(self, game: Game) -> Answer:
+        """Block with a card that we hold, sometimes with the most credible lie, unless another answer wins more."""
         default = next((move for move in game.moves("block") if move["block"] in game.cards), None)
         if not self.imagines:
             return default
@@ -547,7 +550,7 @@ class Strategist(Bot):
         sitting: Sitting | None = None,
         margin: float | None = None,
     ) -> Move:
-        """Return the first move, or another that wins at least `margin` more of the imagined games."""
+        """Return the move that wins most imagined games if by more than `margin` of them, else the first move."""
         margin = MARGIN if margin is None else margin
         if len(moves) == 1:
             return moves[0]

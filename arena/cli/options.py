@@ -65,7 +65,7 @@ def _list_completions(names: Iterable[str], typed: str, pattern: str, prefix: st
     if not name_items:
         return [CompletionItem(typed, type="file")]
     files = sorted(path for path in Path().glob(pattern) if path.name.startswith(typed or path.name.lstrip(".")))
-    return [*name_items, *(CompletionItem(f"{prefix}{path}{'/' * path.is_dir()}") for path in files)]
+    return [*name_items, *(CompletionItem(f"{prefix}{path}{'/' if path.is_dir() else ''}") for path in files)]
 
 
 _SEPARATORS = (":", "=")  # at which bash splits words

@@ -382,7 +382,10 @@ def replay(
     try:
         if what_if is not None:
             what_if_report = ask_bot_again(what_if, seat, list(games))
-            console.print_json(what_if_report) if as_json else print_what_if(what_if_report)
+            if as_json:
+                console.print_json(what_if_report)
+            else:
+                print_what_if(what_if_report)
         elif html is not None:
             write_page(html, path, list(games), selection.lost_by, seat)
         else:

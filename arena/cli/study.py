@@ -129,7 +129,8 @@ def _make_difference_table(result: StudyPlan) -> "RenderableType":
 
 
 def _title(shown: ShownDifference, pilot: str | None) -> str:
-    return f"{MEASURES[shown.measure].title}{', assumed' * (shown.assumed and pilot is not None)}"
+    is_marked = shown.assumed and pilot is not None
+    return f"{MEASURES[shown.measure].title}{', assumed' if is_marked else ''}"
 
 
 def _describe_use(result: StudyPlan) -> str:

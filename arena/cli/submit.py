@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from typing import IO, Any, cast
 from urllib.parse import quote
 
 import click
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from arena.bots import BotError, missing_bot_error, pack
 from arena.checks import CheckStepView
@@ -134,10 +135,7 @@ def print_submission(
 
 @contextmanager
 def _exit_on_errors(url: str, token_file: Path) -> Iterator[None]:
-    """Turn errors into exit codes: 2 for errors of the input, 1 if the server can't respond at present, or is busy.
-
-    KeyError and TypeError are answers without the fields of a ladder server.
-    """
+    """Turn errors into exit codes: 2 for errors of the input, 1 if the server can't respond at present, or is busy."""
     try:
         yield
     except ServerRefusedError as problem:
@@ -149,12 +147,10 @@ def _exit_on_errors(url: str, token_file: Path) -> Iterator[None]:
         console.usage_error(refusal)
     except ServerUnreachableError as problem:
         console.fail(str(problem))
-    except BotError as problem:
-        console.usage_error(str(problem))
-    except (KeyError, TypeError, ValueError) as problem:
-        if type(problem) is ValueError:
-            console.usage_error(str(problem))
+    except (KeyError, TypeError, ValidationError) as problem:  # an answer without the fields of a ladder server
         console.usage_error(f"{url} isn't a ladder server: answer {problem!r}".partition("\n")[0])
+    except (BotError, ValueError) as problem:
+        console.usage_error(str(problem))
 
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
@@ -213,9 +209,7 @@ def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
     path = Path(os.path.abspath(bot))  # its last part is a name
     if path.name == "bot.toml":
         path = path.parent
-    name = "".join(
-        f"%{ord(character):02X}" if character in '"\r\n\\' else character for character in path.name
-    )  # as browsers do
+    name = re.sub(r'["\r\n\\]', lambda match: f"%{ord(match[0]):02X}", path.name)  # as browsers do
     try:
         if path.is_dir():
             with tempfile.TemporaryFile() as file:

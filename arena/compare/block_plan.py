@@ -7,6 +7,7 @@ handles and the opponents' dice are the same. A game of one half and the same ga
 from itertools import chain, count, islice
 
 from arena import schedule
+from arena.formatting import format_count
 
 OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
 NAMES = ("OLD", "NEW")
@@ -32,7 +33,7 @@ def plan_blocks(
     """
     needed = seats - 1
     if opponents < needed:
-        raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {needed} are needed")
+        raise ValueError(f"{seats} seats, but {format_count(opponents, 'opponent')}: {needed} are needed")
     schedule.require_allowed_games(2 * pairs)
     schedule.require_even_match_games(seats, match_games)
     blocks = -(-pairs // match_games)

@@ -181,8 +181,8 @@ def _find_first_divergence(old: _Half, new: _Half) -> _FirstDivergence | None:
         choices = list(zip(old_step.answers, new_step.answers, strict=True))
         own_choices = next((pair for pair in choices if pair[0].seat == seat), None)
         if own_choices is None or own_choices[0].notation == own_choices[1].notation:
-            seats = (old_answer.seat for old_answer, answer in choices if old_answer.notation != answer.notation)
-            return _FirstDivergence(opponent=seating[next(seats)])
+            other_seat = next(old.seat for old, new in choices if old.notation != new.notation)
+            return _FirstDivergence(opponent=seating[other_seat])
         steps = chain((*turn, old_step), old_steps), chain((*turn, new_step), new_steps)
         return _FirstDivergence(None, _describe_difference(old_step, seat, own_choices), old_step.before, steps)
     return None
@@ -277,7 +277,7 @@ def _make_position(
     own_seat = game.seating.index(OLD)
     names = ["it" if seat == own_seat else header.bots[bot] for seat, bot in enumerate(game.seating)]
     table = ", ".join(
-        f"{name}: {board.influence[seat]} card{'s' * (board.influence[seat] != 1)}, {board.coins[seat]} coins"
+        f"{name}: {board.influence[seat]} card{'' if board.influence[seat] == 1 else 's'}, {board.coins[seat]} coins"
         for seat, name in enumerate(names)
         if board.influence[seat]
     )

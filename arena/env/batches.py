@@ -101,7 +101,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         self._rows = np.arange(games)
         self._current: _Arrays | None = None
         self._engine: Any = (
-            native_games.make_games(self._make_tables())
+            native_games.make_games(self._make_arguments())
             if self.in_c
             else PythonGames(prototype, games, self.opponents, facts)
         )
@@ -123,9 +123,9 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
             warnings.warn(message, stacklevel=3)
         return not problem
 
-    def _make_tables(self) -> dict[str, Any]:
+    def _make_arguments(self) -> dict[str, Any]:
         """Return the arguments of the games in C."""
-        return native_games.make_tables(
+        return native_games.make_arguments(
             self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts
         )
 
@@ -134,7 +134,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     ) -> tuple[NDArray[np.int16], dict[str, Any]]:
         """Deal a new game in each row; return observations and info. An integer seeds row i with `seed` + i.
 
-        Raises ValueError for another number of seeds than rows; then nothing changes."""
+        Raises ValueError for another number of seeds than rows; then nothing changes.
+        """
         if seed is None:
             super().reset(seed=None)
             row_seeds: Sequence[int | None] = [None] * self.num_envs
@@ -197,17 +198,18 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     def _make_arrays(self) -> _Arrays:
         """Return new arrays with a row for each game, which the games in C and those in Python fill in place."""
         games, numbers = self.num_envs, size(self.seats)
-        arrays: list[Any] = [
-            np.empty((games, numbers), np.int16),
-            np.empty((games, len(self.action_words)), np.int8),
-            *(np.empty(games, np.int64) for _ in range(2)),
-            np.zeros(games),
-            *(np.zeros(games, np.bool_) for _ in range(2)),
-            np.zeros((games, self.seats)),
-            np.zeros(games, np.bool_),
-            np.zeros((games, numbers), np.int16),
-        ]
-        return _Arrays(*arrays)
+        return _Arrays(
+            observations=np.empty((games, numbers), np.int16),
+            masks=np.empty((games, len(self.action_words)), np.int8),
+            seats=np.empty(games, np.int64),
+            deciders=np.empty(games, np.int64),
+            rewards=np.zeros(games),
+            terminated=np.zeros(games, np.bool_),
+            truncated=np.zeros(games, np.bool_),
+            returns=np.zeros((games, self.seats)),
+            has_returns=np.zeros(games, np.bool_),
+            final_observations=np.zeros((games, numbers), np.int16),
+        )
 
     def _play(
         self, rows: NDArray[np.int64], actions: ArrayLike, arrays: _Arrays, decisions: _Arrays, decider: str = ""
@@ -267,14 +269,14 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         """Raise ImportError for games in C where the arena isn't compiled, ValueError for a damaged state."""
         vars(self).update(state)
         if self.in_c:
-            self._engine = native_games.make_games(self._make_tables())
+            self._engine = native_games.make_games(self._make_arguments())
             games, checksum = state["_engine"]
             if self._checksum(games) != checksum:
                 raise ValueError("the state is damaged, or of another batch")
             self._engine.restore(games)
 
     def _checksum(self, state: bytes) -> int:
-        return zlib.crc32(state, zlib.crc32(repr((_LAYOUT, self._make_tables())).encode()))
+        return zlib.crc32(state, zlib.crc32(repr((_LAYOUT, self._make_arguments())).encode()))
 
     def __copy__(self) -> Self:
         """Return a deep copy, because a shallow one would share a part of the games' state."""

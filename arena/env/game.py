@@ -247,7 +247,8 @@ class EnvironmentGames:
     def apply_answers(self, answers: Sequence[Move]) -> tuple[int, ...]:
         """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
         old_influence = self.state.board.influence
-        self.state, events = state, _ = apply_moves(self.state, answers, self._chance)
+        state, events = apply_moves(self.state, answers, self._chance)
+        self.state = state
         self._log += answers
         if self._legal:
             self._legal = {}

@@ -47,19 +47,19 @@ def problem(rules: Ruleset, seats: int, opponents: Sequence[Any]) -> str | None:
     return None
 
 
-def make_games(tables: Mapping[str, Any]) -> Any:
-    """Return the games in C that `make_tables` describes. Raises ImportError if the arena isn't compiled."""
+def make_games(arguments: Mapping[str, Any]) -> Any:
+    """Return the games in C for arguments of `make_arguments`. Raises ImportError if the arena isn't compiled."""
     if _games is None:
         raise ImportError(_NOT_COMPILED)
-    return _games.Games(**tables)
+    return _games.Games(**arguments)
 
 
-def make_tables(
+def make_arguments(
     rules: Ruleset, seats: int, games: int, words: Sequence[str], opponents: Sequence[Any], facts: bool
 ) -> dict[str, Any]:
     """Return the arguments of `Games` in c/module.c by name: the rules, the actions and the observation as numbers.
 
-    words: of the actions. facts: whether observations contain what is certain. `problem` must be None for the others.
+    words: of the actions. facts: whether observations contain what is certain. `problem` returns None for the others.
     """
     roles = [role.value for role in rules.roles]
     honest = vars(sys.modules[sample("sample:honest").__module__])

@@ -55,8 +55,10 @@ def save_bot(
     """
     arrays = [(np.asarray(weights, np.float32), np.asarray(bias, np.float32)) for weights, bias in layers]
     _require_valid_layers(arrays, coup_env.size(len(game.possible_agents)), len(game.action_words))
-    if activation not in coup_env.ACTIVATIONS or choice not in ("best", "drawn"):
-        raise ValueError(f"activation {activation!r}, choice {choice!r}: see save_bot's docstring")
+    if activation not in coup_env.ACTIVATIONS:
+        raise ValueError(f"activation {activation!r} isn't one of {', '.join(coup_env.ACTIVATIONS)}")
+    if choice not in ("best", "drawn"):
+        raise ValueError(f"choice {choice!r} isn't one of best, drawn")
     policy = {
         "encoding": coup_env.ENCODING,
         "actions": game.action_words,

@@ -35,6 +35,7 @@ class PythonGames:
         require_factories(name_bots(bots), "for several games,")
         self._bots: dict[tuple[int, int, int], Opponent] = {}  # by row, seat and opponent, once it is asked
         self._deciders = [[_LEARNER] * prototype.seats for _ in range(games)]  # by row and seat
+        # By row: random numbers of the game, the seat at the present decision, whether the learner has decided.
         self._dice, self._seat, self._has_decided = [0] * games, [0] * games, [False] * games
         self._omitted_numbers = None if facts else _find_fact_numbers(prototype.seats)
 

@@ -67,4 +67,4 @@ def play_with_models(
         threads = stack.enter_context(ThreadPoolExecutor(jobs, "match"))
         stack.callback(threads.shutdown, wait=False, cancel_futures=True)
         stack.callback(client.cancel)
-        yield from run.play_with(threads, jobs, play=play)
+        yield from run.play_on(threads, jobs, play=play)

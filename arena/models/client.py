@@ -224,8 +224,7 @@ class ModelClient:
         try:
             outcome, line["usage"] = await self._send(player, body)
         finally:  # also if it is cancelled
-            is_free = isinstance(outcome, _Failure) and not outcome.may_be_billed
-            used = _sum_usage(line["usage"], price) if line["usage"] is not None or is_free else max_usage
+            used = _find_usage(line["usage"], outcome, price, max_usage)
             result = _add_outcome(line, call, outcome)
             sent_tokens[0] = used.tokens
             dollars = used.dollars if settings.model in self._budget.prices else None
@@ -396,12 +395,15 @@ def _begin_line(call: Call[T], number: int, digest: str) -> Line:
     }
 
 
-def _sum_usage(usage: Mapping[str, int] | None, price: Price) -> Usage:
-    """Return the use of a call by what `_read_usage` returned; none if it is unknown."""
-    if usage is None:
-        return Usage()
-    prompt, cached, output = usage["prompt"], usage["cached"], usage["output"]
-    return Usage(1, prompt + output, price.cost(prompt, output, cached))
+def _find_usage(
+    reported: Mapping[str, int] | None, outcome: Answer | _Failure, price: Price, max_usage: Usage
+) -> Usage:
+    """Return what a call used: what `_read_usage` returned or, without it, all of `max_usage` if it may be billed."""
+    if reported is not None:
+        prompt, cached, output = reported["prompt"], reported["cached"], reported["output"]
+        return Usage(1, prompt + output, price.cost(prompt, output, cached))
+    may_be_billed = not isinstance(outcome, _Failure) or outcome.may_be_billed
+    return max_usage if may_be_billed else Usage()
 
 
 def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> T | _Failure:
@@ -418,14 +420,16 @@ def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> T | _
 def _encode_body(call: Call[Any]) -> bytes:
     """Return the body of a request; equal calls have equal bodies."""
     settings = call.player.settings
-    body = {
+    body: dict[str, Any] = {
         "model": settings.model,
         "messages": call.messages,
         **call.form,
         "max_completion_tokens": settings.max_tokens,
     }
-    body |= {} if settings.temperature is None else {"temperature": settings.temperature}
-    body |= {} if settings.reasoning_effort is None else {"reasoning_effort": settings.reasoning_effort}
+    if settings.temperature is not None:
+        body["temperature"] = settings.temperature
+    if settings.reasoning_effort is not None:
+        body["reasoning_effort"] = settings.reasoning_effort
     return json.dumps(body | settings.extra).encode()
 
 

@@ -83,7 +83,7 @@ class Journal:
             self._reservations = _open_to_append(folder / _RESERVATIONS)
 
     def _read(self, folder: Path, is_open: Callable[[int], bool]) -> None:
-        """Count what the files of a folder say was used, and what a crash cut off."""
+        """Count the use of the calls in the files of a folder; one without a line in the journal counts in full."""
         for line in _read_lines(folder / _RESERVATIONS):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
         lines = _read_lines(folder / _JOURNAL)
@@ -92,7 +92,7 @@ class Journal:
             self._count(line)
             if "answer" in line and is_open(line["match"]):
                 self._replays[_key_of(line), line["digest"]] = line
-        self.used = sum(self.reserved.values(), self.used)  # cut off
+        self.used = sum(self.reserved.values(), self.used)  # calls that a crash cut off
         self.reserved.clear()
 
     def find(self, key: CallKey, digest: str) -> Line | None:

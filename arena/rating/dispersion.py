@@ -93,7 +93,7 @@ def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     variance = np.diagonal(information, axis1=1, axis2=2)
     fitted = np.empty(matches.tables.shape)  # the part of the variance that the fit has taken up
     for rows in iterate_slices(len(fitted)):
-        fitted[rows] = ((information[rows] @ posterior.at_tables(matches.tables[rows])) * information[rows]).sum(2)
+        fitted[rows] = ((information[rows] @ posterior.covariances_at(matches.tables[rows])) * information[rows]).sum(2)
     variance_left = np.maximum(variance - fitted, MIN_INFORMATION_LEFT * variance)
     residuals: Floats = posterior.scores / np.sqrt(np.maximum(variance_left, 1e-300))
     return residuals

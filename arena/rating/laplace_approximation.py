@@ -150,7 +150,7 @@ class Posterior:
             return errors
         return draw_errors(self.precision, self.prior, dispersions, weights, DRAWS)
 
-    def at_tables(self, tables: Ints) -> Floats:
+    def covariances_at(self, tables: Ints) -> Floats:
         """Return (M, k, k): the covariances of each table's bots, without the part that all bots of the table share.
 
         For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
@@ -209,8 +209,8 @@ def draw_errors(
 def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
     """Solve matrix @ x = columns, (n,) or (n, columns), by conjugate gradients; the matrix is positive definite.
 
-    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner. After 2 n
-    steps the result is as it is.
+    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner. It stops
+    after 2 n steps even if x isn't within SOLVE_TOLERANCE by then.
     """
     scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
     residual = scale * columns  # of the system scaled to diagonal 1

@@ -87,7 +87,7 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
 
 
 def describe_turn(header: MatchHeader, game: GameRecord, turn: int, seat: int, names: Sequence[str]) -> str:
-    """Return the events of a turn as text, as a seat received them, up to its elimination.
+    """Return the events of a turn as text, as a seat received them, up to its elimination in this turn.
 
     names: of the players, by seat. Raises RecordError if the engine doesn't reproduce the game.
     """

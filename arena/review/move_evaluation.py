@@ -63,9 +63,8 @@ class MoveEvaluator:
         bot.sure = False  # evaluate moves with a certain outcome, too
         bot.sitting = self._sitting
         self._bot = bot
-        self._recorded: tuple[SentLine, Message, int] | None = (
-            None  # a request and the move's index; None: evaluate none
-        )
+        # A request and the index of its move; None: evaluate none.
+        self._recorded: tuple[SentLine, Message, int] | None = None
         self._alternatives: list[int] | None = None  # indexes of moves; None: all plausible moves
         self._evaluation: MoveEvaluation | None = None  # of the latest line
         self._problem: Exception | None = None

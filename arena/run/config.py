@@ -20,6 +20,8 @@ from arena.sandbox import SandboxChoice
 from arena.schedule import MatchPlan, draw_seat_orders, keyed_shuffle, plan_matches
 
 VERSION = 8  # of run.json
+# What code may raise that takes values of the wrong types and sizes, from JSON that someone has changed.
+INVALID_DATA_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 # The cost of scrypt, so that a bot can't find the seed by trying seeds until one gives its `bot_seed`: a seed needs
 # 288 MiB, more than a bot has by default, and 1.4 s (measured). With less memory it takes longer.
@@ -107,7 +109,7 @@ class RunConfig:
             run_config.plan()
             if not isinstance(run_config.seed, int | None):
                 raise TypeError(f"seed {run_config.seed!r}")
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        except INVALID_DATA_ERRORS as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
         return run_config
 

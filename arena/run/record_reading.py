@@ -21,8 +21,9 @@ def find_record_files(path: Path) -> list[Path]:
     """
     try:
         if path.is_dir():
-            paths = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
-            files = sorted(paths, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
+            folder = path / "records" if (path / "records").is_dir() else path
+            # The longest names are last, because a match's number has six digits or more.
+            files = sorted(folder.glob("*.jsonl"), key=lambda file: (len(file.name), file.name))
             if not files:
                 raise RecordFileError(f"{path} contains no records.\nName a run's folder or a record file.")
             return files

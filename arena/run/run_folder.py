@@ -185,7 +185,8 @@ class RunFolder:
         self._lines: dict[int, str] = {}  # that can't be written yet, since an earlier match is missing
         self._samples: dict[str, tuple[StoredFaultSample, ...]] = {}  # contents of the bots' files, once read
         self._voids: list[FailedMatch] = []
-        self._listed = (0, 0)  # the first match that isn't in results.jsonl, and the valid bytes of this file
+        # results.jsonl: the first match that it lacks, and its size up to the last complete match.
+        self._next_listed, self._listed_bytes = 0, 0
         self._locked: int | None = None
 
     @property
@@ -307,7 +308,7 @@ class RunFolder:
         for folder in (self.path, self.records, self.path / "faults"):
             for leftover in folder.glob("*.jsonl.tmp"):
                 leftover.unlink()
-        self._listed = (0, 0)
+        self._next_listed, self._listed_bytes = 0, 0
         self._lines.clear()
         self._stored.clear()
         replace_file(self.path / "results.jsonl", "")
@@ -446,7 +447,7 @@ class RunFolder:
         First remove incomplete lines of an interrupted call. If another process has truncated the file, write all lines
         again. Raises OSError if the file can't be written, FolderError if a record can't be read.
         """
-        start, size = self._listed
+        start, size = self._next_listed, self._listed_bytes
         end = max(self._lines, default=-1) + 1 if over_gaps else start
         while end in self._lines:
             end += 1
@@ -461,7 +462,7 @@ class RunFolder:
                 size += file.write(_lines_of(self._read_results(match)).encode())
             for match in new_matches:
                 size += file.write(self._lines[match].encode())
-        self._listed = (max(start, end), size)
+        self._next_listed, self._listed_bytes = max(start, end), size
         for match in new_matches:
             del self._lines[match]
 

@@ -18,7 +18,7 @@ from arena import __version__, sandbox
 from arena.bots import BotCache, make_portable, require_unchanged
 from arena.coup import derive_key
 from arena.referee import ArenaError, FailedMatch, LatencyHistogram, MatchSettings, MatchSpec
-from arena.run.config import RunConfig
+from arena.run.config import INVALID_DATA_ERRORS, RunConfig
 from arena.run.run_folder import FolderError, Store
 from arena.run.standings import RunStandings, StandingsCounter
 from arena.run.worker import Job, MatchOutput, OutOfSpaceError, play_job, require_suitable_machine, start_worker
@@ -212,9 +212,9 @@ class Run:
                 workers = stack.enter_context(local_workers(self.config, processes))
             except OSError as problem:
                 raise HostError(problem.strerror or str(problem)) from problem
-            yield from self.play_with(workers, 2 * processes)
+            yield from self.play_on(workers, 2 * processes)
 
-    def play_with(
+    def play_on(
         self,
         executor: Executor,
         width: int,
@@ -368,7 +368,7 @@ class FinalPlan:
             final = cls(**arguments)
             if len(final.matches) != final.plan().matches:
                 raise ValueError(f"{len(final.matches)} matches")
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        except INVALID_DATA_ERRORS as problem:
             raise FolderError(f"final.json was changed: {problem!r}") from None
         return final
 

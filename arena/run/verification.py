@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from arena import referee
 from arena.escaping import escape_control
-from arena.run.config import RunConfig, seed_key
+from arena.run.config import INVALID_DATA_ERRORS, RunConfig, seed_key
 from arena.run.record_reading import RecordFileError, find_record_files, read_record_file
 from arena.run.run_folder import FolderError, record_file_name
 from arena.run.session import FinalPlan
@@ -88,15 +88,7 @@ class _Folder:
         try:
             self.plan = self._load_plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
-        except (
-            ArithmeticError,
-            AttributeError,
-            FolderError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as problem:
+        except (*INVALID_DATA_ERRORS, FolderError, RecursionError) as problem:
             raise RecordFileError(f"{path} can't be verified: {problem}") from None
         except OSError as problem:
             raise RecordFileError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None

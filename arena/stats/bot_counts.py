@@ -131,6 +131,7 @@ class _MatchCounts:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.requests = 0
+        # (bot, section, name) -> [count, total]
         self.cases: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0])
         self._mixes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # (bot, section) -> name -> number
         self.attacks: Counter[tuple[str, str, str]] = Counter()

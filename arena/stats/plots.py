@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass
 from typing import Self
 
 from arena.escaping import escape_control
-from arena.formatting import format_interval, format_percent, format_points, format_points_interval
+from arena.formatting import format_count, format_interval, format_percent, format_points, format_points_interval
 from arena.replay import escape_html, html_page, style_sheets
 from arena.stats.report import (
     LARGEST_NOTE,
@@ -103,8 +103,8 @@ def _render_head(report: StatsReport) -> str:
 def _describe_plots(report: StatsReport) -> Iterator[str]:
     """Yield a line each on the records, the games' lengths, and how to read a point."""
     records = report.records
-    matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
-    yield f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."
+    games = f"{format_count(records.games, 'game')} in {format_count(records.records, 'match', 'es')}"
+    yield f"{games} of {', '.join(records.rules)}, from {', '.join(records.paths)}."
     if records.turns is not None:
         yield (
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
@@ -291,7 +291,8 @@ def _difference_cells(row: PlotRow) -> str:
     if difference is None:
         return number_cells("-", "-")
     value, low, high = astuple(difference.difference)
-    return number_cells(f"{'* ' * row.significant}{format_points(value)}", format_points_interval(low, high))
+    star = "* " if row.significant else ""
+    return number_cells(f"{star}{format_points(value)}", format_points_interval(low, high))
 
 
 def number_cells(*texts: str) -> str:

@@ -467,9 +467,9 @@ _ADVICE: dict[tuple[str, str], tuple[str, str, str]] = {
 def _list_largest(
     stats: StatsReport, bot: Profile, differences: Mapping[str, Mapping[str, RateDifference]]
 ) -> list[LargeDifference]:
-    """Return the clear differences with advice, by the number of cases in a game, the largest first.
+    """Return the clear differences with advice, the largest difference in 100 games first.
 
-    The list is empty where the other bot doesn't win more games: then its habits are no advice.
+    The list is empty if the bot wins as many games as the other one, whose habits are then no advice, or more.
     """
     wins = differences.get("win_rate", {}).get(ALL)
     if wins is not None and wins.difference.value >= 0:

@@ -236,15 +236,14 @@ def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) ->
 
 
 def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) -> Evaluation:
-    """Return a final's results, which are kept, since pages ask often.
+    """Return a final's results, from the ladder's cache while it is valid, since pages ask often.
 
-    While matches are left to play, the results are computed again only after each hundredth of all matches.
+    After the last match it is valid for the same rated matches, before that until a hundredth more of them are rated.
     """
     matches = store.list_final_matches(connection, final.id)
     rated_ids = [match.id for match in matches if match.is_rated]
-    basis: object = rated_ids  # the results are those of the last call with an equal one
-    if any(match.outcome is None for match in matches):
-        basis = len(rated_ids) // max(1, len(matches) // 100)
+    has_ended = all(match.outcome is not None for match in matches)
+    basis: object = rated_ids if has_ended else len(rated_ids) // max(1, len(matches) // 100)
     return ladder.results.get_or_compute(
         ("final", final.id),
         basis,
@@ -448,8 +447,7 @@ def get_commitment_file(ladder: Ladder, name: str) -> Path:
 def _draft_final(
     name: str, versions: Sequence[store.Version], games: int, due: Deadline | None, now: float
 ) -> store.Final:
-    """Return a final with a new key that isn't stored yet. Versions received until the deadline closes, or until
-    now, count."""
+    """Return a new final, which isn't stored. Versions received until the deadline closes, else until now, count."""
     return store.Final(
         name=name,
         key=os.urandom(32),
@@ -575,8 +573,7 @@ def _store_final(
 def _make_plan(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version], matches: Sequence[int] = ()
 ) -> FinalPlan:
-    """Return the plan of a final. versions: those of the final, in its order. matches: their ids, empty before they
-    are queued."""
+    """Return the plan of a final. versions: in the final's order. matches: their ids, once they are queued."""
     match_format = ladder.play
     owned = zip(versions, final.owner_groups, strict=True)
     return FinalPlan(

@@ -111,8 +111,7 @@ class Grades:
 
     @property
     def statistics(self) -> "GradeStatistics | None":
-        """The statistics of all grades that are final or, if the scope is "now", of users with a version; None without
-        any."""
+        """The statistics of the final grades or, in the scope "now", of those with a version; None without any."""
         is_now = not self.scope.startswith(("final ", "deadline "))
         counted = [grade for grade in self.grades if (grade.version if is_now else grade.open_until is None)]
         if not counted:

@@ -149,11 +149,11 @@ class _GradingScope:
         self.deadline = deadline  # the graded one, or that of the final; None without one, or if it was changed
         self.waiting: list[store.Version] = []  # versions whose checks haven't ended
         if final is None:
-            self.text = "now" if deadline is None else f"deadline {deadline.name}"  # as in `Grades.scope`
+            self.name = "now" if deadline is None else f"deadline {deadline.name}"  # as in `Grades.scope`
             self.chosen = deadlines.deadline_versions(connection, settings, deadline)  # the versions that count
             self.waiting = deadlines.pending_versions(connection, settings, deadline, now)
         else:
-            self.text = f"final {final.name}"
+            self.name = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
             at_same_time = (other for other in settings.deadlines if other.at.timestamp() == final.deadline_at)
             self.deadline = next(at_same_time, None)
@@ -276,7 +276,7 @@ def collect_grading_inputs(
         earlier = _list_earlier_measurements(scope, fit, end)
     return GradingInputs(
         title=settings.grades.gradebook_column,
-        scope=scope.text,
+        scope=scope.name,
         deadline_at=scope.deadline_at,
         final=None if final is None else final.id,
         baselines=settings.baselines,
@@ -350,7 +350,7 @@ def _list_valid_released_measurements(
     measurement, and the bots of all baselines are in it.
     """
     connection = scope.connection
-    inputs = _find_released_inputs(connection, scope.text)
+    inputs = _find_released_inputs(connection, scope.name)
     if inputs is None or inputs.rating_model != RATING_MODEL:
         return []
     digests = _digest_matches(connection, inputs.chosen, moment, closed)

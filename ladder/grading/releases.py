@@ -92,7 +92,7 @@ def preview_release(
     """
     draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline)
     with ladder.database.read() as connection:
-        return _publish(connection, draft.release, draft.content), draft.content.inputs.moment
+        return _make_published_grades(connection, draft.release, draft.content), draft.content.inputs.moment
 
 
 def release_grades(
@@ -191,17 +191,17 @@ def get_published_grades(
     Raises LadderError if a release doesn't exist.
     """
     release = _get_release(connection, name)
-    return _publish(connection, release, StoredRelease.of(release), viewer, since)
+    return _make_published_grades(connection, release, StoredRelease.of(release), viewer, since)
 
 
-def _publish(
+def _make_published_grades(
     connection: Connection,
     release: store.Release,
     content: StoredRelease,
     viewer: Viewer = STAFF_VIEWER,
     since: str | None = None,
 ) -> PublishedGrades:
-    """Return a release, stored or not yet, as `get_published_grades` does. It changes nothing."""
+    """Return a release, which may not be stored yet, as `get_published_grades` does."""
     logins = _map_current_logins(connection)
 
     def can_read(row: Grade | GradeChange) -> bool:

@@ -100,7 +100,7 @@ async def _stream_changes(request: RequestContext, polls: int) -> AsyncIterator[
 
 
 async def _make_messages(poller: ChangePoller, polls: int) -> AsyncIterator[str]:
-    """Yield the messages of an event stream: a change, at most one in `polls` polls, and new lines of chat.
+    """Yield the messages of an event stream: that the ladder has changed, once in `polls` polls, or that chat has.
 
     The stream ends after MAX_STREAM_S, or when the server shuts down.
     """

@@ -57,7 +57,7 @@ class ConcurrencyLimiter:
             return [name for name, operations in self._counts.items() if operations]  # 0 while one is refused
 
     @contextmanager
-    def held(self, name: str) -> Iterator[bool]:
+    def admit(self, name: str) -> Iterator[bool]:
         """Count an operation during the context if the limits allow it; yield whether they do."""
         with self._lock:
             is_allowed = self._counts.total() < self._max_total and self._counts[name] < self._max_per_name

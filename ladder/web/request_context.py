@@ -272,7 +272,7 @@ async def _read_body(http: Request, request: RequestContext) -> bytes:
 @contextmanager
 def hold_body(request: RequestContext) -> Iterator[None]:
     """Count a body that is being received. Raises HTTPError if its address, or all, have too many unfinished ones."""
-    with request.state.bodies.held(client_network(request.http)) as is_allowed:
+    with request.state.bodies.admit(client_network(request.http)) as is_allowed:
         if not is_allowed:
             raise HTTPError(429, "Too many unfinished requests from this address. Try again in 5 s.", request, 5)
         yield
@@ -368,11 +368,11 @@ def client_network(http: HTTPConnection) -> str:
 @contextmanager
 def hold_connection(state: AppState, http: HTTPConnection, person: str | None) -> Iterator[bool]:
     """Hold a place for a socket or stream, by address and, if known, by user; yield whether one was free."""
-    with state.addresses.held(client_network(http)) as is_address_allowed:
+    with state.addresses.admit(client_network(http)) as is_address_allowed:
         if not is_address_allowed or person is None:
             yield is_address_allowed
             return
-        with state.people.held(person) as is_person_allowed:
+        with state.people.admit(person) as is_person_allowed:
             yield is_person_allowed
 
 

@@ -335,10 +335,10 @@ def _fetch_discovery(request: RequestContext, client: OAuth2Session, settings: O
     try:
         discovery = _get_json(client, f"{issuer}/.well-known/openid-configuration")
         if str(discovery["issuer"]).rstrip("/") != issuer:
-            raise ValueError("another's")
+            raise ValueError("it names another issuer")
         for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if not str(discovery[key]).startswith(("https://", issuer)):
-                raise ValueError("not encrypted")
+                raise ValueError(f"{key} isn't encrypted")
     except (RequestException, ValueError, KeyError):
         raise HTTPError(503, _AWAY, request, 60) from None
     return discovery

@@ -113,7 +113,7 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
     """Receive an upload into a scratch folder, and submit it, with the errors of `receive_submission`."""
     login = request.actor
     count_try(request, "upload")
-    with request.state.uploads.held(login) as is_allowed:
+    with request.state.uploads.admit(login) as is_allowed:
         if not is_allowed:
             raise HTTPError(
                 503, "The server is receiving too many uploads. Try again in a moment.", request, RETRY_AFTER_S

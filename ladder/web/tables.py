@@ -389,7 +389,7 @@ def _render_review(request: RequestContext, id: int, number: int) -> Response:
     if record_and_player is None:
         raise HTTPError(404, "You didn't play in this match, or its record isn't kept.", request)
     record, player = record_and_player
-    with request.state.reviews.held(request.sender) as is_allowed:
+    with request.state.reviews.admit(request.sender) as is_allowed:
         if not is_allowed:
             raise HTTPError(429, "Other games are being reviewed. Try again in a minute.", request, 60)
         review = review_in_process(record, player)

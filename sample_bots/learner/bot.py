@@ -46,6 +46,7 @@ class Learner(Bot):
         self.layers: list[Layer] = []
 
     def reply(self, message: Message) -> Any:
+        """Answer a request by the network; by the kit without one, or at random for less `skill`."""
         answer = super().reply(message)
         if message["type"] == "hello":
             self.sit_down(message)

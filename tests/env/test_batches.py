@@ -297,7 +297,7 @@ def test_c_refuses_what_could_lead_out_of_its_memory() -> None:
             engine.step(*wrong)
     for refused, wrong in ((1, np.zeros(2, np.int64)), (0, rows - 1), (1, rows + 1)):
         assert engine.step(wrong, masks[wrong % 2].argmax(1), arrays) == refused
-    tables, refused = many._make_tables(), 0
+    tables, refused = many._make_arguments(), 0
     for name, value in tables.items():
         for at in range(len(value) if isinstance(value, array) else 0):
             for number in (-9_999, -1, 0, 7, 9_999):

@@ -188,7 +188,7 @@ def test_more_samples_are_drawn_where_errors_are_correlated(fields: int, draws: 
     """Between fields that never met, nearly all of an error is that of other bots."""
     found, dispersions, weights = fit_random_matches(LARGE, 20, fields)
     assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
-    near = found.at_tables(np.array([[0, 1, 2, LARGE]]))[0]
+    near = found.covariances_at(np.array([[0, 1, 2, LARGE]]))[0]
     whole = np.linalg.inv(found.precision.toarray())[[0, 1, 2, LARGE]][:, [0, 1, 2, LARGE]]
     apart = near.diagonal()[:, None] + near.diagonal() - 2 * near
     assert apart[:3, :3] == pytest.approx(

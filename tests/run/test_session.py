@@ -58,7 +58,7 @@ def void_matches(*matches: int, problem: Exception | None = None) -> Scripted:
 
 
 def play(run: Run, executor: Executor, width: int = 1) -> None:
-    for _ in run.play_with(executor, width, pauses_s=()):
+    for _ in run.play_on(executor, width, pauses_s=()):
         pass
 
 
@@ -95,7 +95,7 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
 def test_stored_matches_are_not_played_again(config: RunConfig) -> None:
     store = MemoryStore()
     first = Run(config, store)
-    events = first.play_with(void_matches(), 1, pauses_s=())
+    events = first.play_on(void_matches(), 1, pauses_s=())
     for _ in range(3):
         next(events)
     events.close()
@@ -112,7 +112,7 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
     """A consumer that stops anywhere has the standings of exactly the stored matches."""
     store = MemoryStore()
     run = Run(config, store)
-    for _ in run.play_with(void_matches(2), 2, pauses_s=()):
+    for _ in run.play_on(void_matches(2), 2, pauses_s=()):
         done = len(store.list_matches())
         assert run.progress.done == done
         assert sum(games for _, games, _ in run.progress.win_rates()) == 2 * 2 * done
@@ -178,7 +178,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
     config: RunConfig, clock: Clock
 ) -> None:
     store = MemoryStore()
-    events = Run(config, store, clock).play_with(void_matches(), 1, pauses_s=())
+    events = Run(config, store, clock).play_on(void_matches(), 1, pauses_s=())
     next(events)
     config.bots[1].path.write_text("another bot")
     next(events)
@@ -190,7 +190,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
 
 def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
     store = MemoryStore()
-    events = Run(config, store, clock).play_with(void_matches(), 1, pauses_s=())
+    events = Run(config, store, clock).play_on(void_matches(), 1, pauses_s=())
     for _ in range(MATCHES):
         next(events)
     config.bots[0].path.write_text("another bot")
@@ -206,7 +206,7 @@ def test_local_workers_play_the_bots_from_their_folders(config: RunConfig, tmp_p
     store = MemoryStore()
     small = replace(config, games=4)
     with local_workers(small, 2) as workers:
-        for _ in Run(small, store).play_with(workers, 2, pauses_s=()):
+        for _ in Run(small, store).play_on(workers, 2, pauses_s=()):
             pass
         assert len(workers.pids) == 2
     assert sorted(store.list_matches()) == [0, 1]

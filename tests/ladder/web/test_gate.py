@@ -445,7 +445,7 @@ def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> Non
 
 def test_an_operation_that_was_refused_is_none_at_present(web: Pages) -> None:
     limiter = type(web.client.app.state.shared.people)(1, max_per_name=1)  # type: ignore[attr-defined]
-    with limiter.held("ada") as is_first_allowed, limiter.held("bob") as is_second_allowed:
+    with limiter.admit("ada") as is_first_allowed, limiter.admit("bob") as is_second_allowed:
         assert (is_first_allowed, is_second_allowed) == (True, False)
         assert limiter.names() == ["ada"]
 
@@ -467,7 +467,7 @@ def test_sockets_and_streams_are_limited_by_user_and_by_address(web: Pages) -> N
     state = web.client.app.state.shared  # type: ignore[attr-defined]
     for places, name in ((state.people, "ada"), (state.addresses, "testclient")):
         with ExitStack() as stack:
-            while stack.enter_context(places.held(name)):
+            while stack.enter_context(places.admit(name)):
                 pass
             assert _socket_status(web.visitor("ada"), "/tables/1/socket", URL) == 429
             assert web.visitor("ada").get("/changes").text == "retry: 60000\n\n"
