@@ -26,6 +26,7 @@ from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run_models import import_models, refuse_budget
 from arena.escaping import escape_control
 from arena.formatting import format_count
+from arena.referee import UNTIMED_MS
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import decode, escape_bytes
@@ -254,7 +255,7 @@ def check(
             idle_s=_IDLE_S if choice.isolates else math.inf,
             enough_s=_ENOUGH_S,
             on_build=_note_build,
-            hello_s=checks.HELLO_S if start_ms is None else start_ms / 1000,
+            hello_s=_to_seconds(start_ms, checks.HELLO_S),
             timeouts=_choose_timeouts(limit_ms, bank_ms),
         )
         if not quick:
@@ -289,9 +290,13 @@ def _exit_on_check_errors() -> Iterator[None]:
 
 def _choose_timeouts(limit_ms: int | None, bank_ms: int | None) -> checks.Timeouts:
     """Return the time limits of answers; None: the default of a match."""
-    free_s = checks.TIMEOUTS.free_s if limit_ms is None else limit_ms / 1000
-    bank_s = checks.TIMEOUTS.bank_s if bank_ms is None else bank_ms / 1000
-    return checks.Timeouts(free_s, bank_s)
+    defaults = checks.TIMEOUTS
+    return checks.Timeouts(_to_seconds(limit_ms, defaults.free_s), _to_seconds(bank_ms, defaults.bank_s))
+
+
+def _to_seconds(limit_ms: int | None, default_s: float) -> float:
+    """Return a limit in seconds, at most 24 days; None: the default."""
+    return default_s if limit_ms is None else min(limit_ms, UNTIMED_MS) / 1000
 
 
 def _check_bots(

@@ -264,7 +264,7 @@ class _Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return seconds: 90, 90s, 2m."""
-        match = re.fullmatch(r"(\d{1,6})(s|m|)", str(value))
+        match = re.fullmatch("([0-9]{1,6})(s|m|)", str(value))
         seconds = float(match[1]) * (60 if match[2] == "m" else 1) if match else 0.0
         return seconds or self.fail(f"{value!r} isn't a time such as 60s or 2m", param, ctx)
 

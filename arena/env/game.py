@@ -218,10 +218,10 @@ class EnvironmentGames:
         legal = self._legal.get(seat) or self.legal_actions(seat)
         try:
             return legal.by_action[index(action)]
-        except (KeyError, TypeError):
-            words = self.actions.words
+        except (KeyError, TypeError) as error:
+            words, kind = self.actions.words, ", which isn't an integer" * isinstance(error, TypeError)
             choices = ", ".join(f"{number} ({words[number]})" for number in legal.by_action)
-            raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {choices}") from None
+            raise ValueError(f"player_{seat} gave the action {action!r}{kind}; its mask allows {choices}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
         """Store the action of an asked seat; after the last one the game continues.

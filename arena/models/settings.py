@@ -23,6 +23,7 @@ PROMPT = "prompt.jinja"
 _MAX_PROMPT_BYTES = 1 << 18  # of the template
 _MIN_KEY = 8  # characters; a shorter key can't be found and removed in texts
 _OWN_FIELDS = frozenset({"messages", "model", "n", "response_format", "stream", "tool_choice", "tools"})
+_MAX_TOKENS = 1_000_000_000  # of an answer; the price of far more is no float
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -76,6 +77,8 @@ class ModelSettings(_Table):
             json.dumps(self.extra, allow_nan=False)
         except (TypeError, ValueError):
             raise ValueError("extra contains a date, a time, inf or nan, which JSON doesn't have") from None
+        if self.max_output_tokens > _MAX_TOKENS:
+            raise ValueError(f"max_tokens is over {_MAX_TOKENS:,}")
         return self
 
     @property

@@ -125,7 +125,7 @@ def _amount(value: float) -> str:
 
 
 def _render_calls(report: StudyReport) -> str:
-    """Return the table of each player's calls, with a last row for those without a known player, cut off by a crash."""
+    """Return the table of each player's calls, with a last row for those without an answer."""
     body = "".join(
         f"<tr><th scope='row'>{escape_html(row.player)}</th>"
         + number_cells(
@@ -141,7 +141,7 @@ def _render_calls(report: StudyReport) -> str:
     )
     if report.calls_cut_off:
         cells = number_cells(str(report.calls_cut_off), *[NO_VALUE] * 5)
-        body += f"<tr><th scope='row'>cut off by a crash</th>{cells}</tr>\n"
+        body += f"<tr><th scope='row'>cut off by a crash, or open</th>{cells}</tr>\n"
     headings = ["", "calls", "tokens", "dollars", "asked again", "default moves", "failures of the provider"]
     return details_table("all calls, with those of games that don't count", headings, body, " open")
 

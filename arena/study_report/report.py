@@ -56,7 +56,7 @@ class StudyReport(BaseModel):
     measures: list[Measured]
     differences: list[Difference]
     calls: list[ModelCalls] = Field(description="all calls of the study, by bot")
-    calls_cut_off: Count = Field(0, description="calls that a crash cut off, and the budget counts; not in calls")
+    calls_cut_off: Count = Field(0, description="calls cut off by a crash, or open: in the budget, not in calls")
     notes: list[str] = Field(description="what the report leaves out, and why")
     methods: str
 

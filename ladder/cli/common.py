@@ -10,6 +10,7 @@ terminal, and to a journal lines with time, level and ids:
 import getpass
 import logging
 import os
+import re
 import sys
 import time
 import traceback
@@ -88,6 +89,8 @@ class RowNumber(click.IntRange):
     """A match or an event by its number. Too large numbers name none, and become one that a database can compare."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not re.fullmatch("[0-9]+", str(value)):
+            self.fail(f"{str(value)!r} is not a valid integer.", param, ctx)
         return min(int(super().convert(value, param, ctx)), 2**31 - 1)
 
 
@@ -171,10 +174,10 @@ def format_estimate(estimate: Estimate | None, factor: float, digits: int) -> st
     """Return an estimate times a factor with its interval, if it has one: 24.1 (20.9-27.7)."""
     if estimate is None:
         return "-"
-    text = f"{factor * estimate.value:.{digits}f}"
+    text = f"{factor * estimate.value:z.{digits}f}"
     if estimate.low is None or estimate.high is None:
         return text
-    return f"{text} ({factor * estimate.low:.{digits}f}-{factor * estimate.high:.{digits}f})"
+    return f"{text} ({factor * estimate.low:z.{digits}f}-{factor * estimate.high:z.{digits}f})"
 
 
 _TIME_SUFFIXES = ("_at", "extended_until")  # of fields that hold times

@@ -58,6 +58,7 @@ from ladder.store import RETRY_TIMEOUT_S
 from ladder.upgrade import LadderUpgrade, upgrade_ladder
 from ladder.users import issue_secret
 
+_MAX_JOBS = 1024  # a worker has a thread and a process: more is a typing error, and fills the memory
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
 
 
@@ -217,7 +218,7 @@ def run(
         tls = _make_tls(scheduler, tls_ca, tls_cert, tls_key)
         if not is_on_cluster:
             require_sandbox(ladder)
-        with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
+        with open_executor(ladder.play.sandbox, min(jobs or count_cores(), _MAX_JOBS), scheduler, tls) as pool:
             progress = RunnerProgress(LadderRunner(ladder, pool, matches, until), log, is_alone=not is_on_cluster)
             exit_code = _run_to_exit_code(progress, folder, metrics, verbose, as_json)
     log.info(f"stopped; print the standings: arena ladder standings {folder}")

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
@@ -231,28 +232,25 @@ class AuthorizedRoute(APIRoute):
 
 
 async def _deduplicate(request: RequestContext, digest: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
-    """Return the response to a form, by its digest, from `answer`.
+    """Return the response to a form, by its digest, from `answer`, which continues if this request is cancelled.
 
-    A form repeated within DOUBLE_SUBMIT_S gets the first one's response, unless that one failed.
+    A form repeated before that response, or within DOUBLE_SUBMIT_S after it, gets it, too, unless it failed.
     """
     responses, key = request.state.responses, (request.session, request.target, digest)
     if key in responses:
         answer.close()
     else:
         responses[key] = asyncio.create_task(answer)
-        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, _forget, responses, key, responses[key])
-    response = responses[key]
-    try:
-        return await response
-    except Exception:
-        _forget(responses, key, response)
-        raise
+        responses[key].add_done_callback(partial(_forget_later, responses, key))
+    return await asyncio.shield(responses[key])
 
 
-def _forget(responses: dict[Any, asyncio.Task[Response]], key: Any, response: asyncio.Task[Response]) -> None:
-    """Forget the response to a form, unless the form has been sent again since that one failed."""
-    if responses.get(key) is response:
+def _forget_later(responses: dict[Any, asyncio.Task[Response]], key: Any, response: asyncio.Task[Response]) -> None:
+    """Forget a failed response to a form now, another one after DOUBLE_SUBMIT_S."""
+    if response.cancelled() or response.exception() is not None:
         del responses[key]
+    else:
+        response.get_loop().call_later(DOUBLE_SUBMIT_S, responses.pop, key)
 
 
 async def _read_body(http: Request, request: RequestContext) -> bytes:

@@ -284,7 +284,8 @@ FINE = {
 @pytest.mark.parametrize(("name", "text"), FINE.values(), ids=FINE)
 def test_correct_bots_pass(place: Place, name: str, text: str) -> None:
     (place.folder / name).write_bytes(text.encode())
-    ran = run_check(place, place.folder / name, "--rules", "coup")
+    clocks = [word for flag in ("--start-ms", "--limit-ms", "--bank-ms") for word in (flag, "9" * 400)]
+    ran = run_check(place, place.folder / name, "--rules", "coup", *clocks)
     assert ran.code == 0, ran.out
     assert "  fail  " not in ran.out
 

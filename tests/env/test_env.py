@@ -288,7 +288,8 @@ def test_a_masked_action_is_refused(action: object) -> None:
     game = env(seats=2)
     game.reset(seed=1)
     before = game.observe("player_0")["observation"].tobytes()
-    with pytest.raises(ValueError, match=r"player_0 gave the action .*; its mask allows .*\(income\)"):
+    kind = "" if isinstance(action, int) else ", which isn't an integer"
+    with pytest.raises(ValueError, match=rf"player_0 gave the action [^,]*{kind}; its mask allows .*\(income\)"):
         game.step(action)
     assert game.observe("player_0")["observation"].tobytes() == before
     assert game.agent_selection == "player_0"

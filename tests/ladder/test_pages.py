@@ -122,6 +122,7 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("activate", ["broken@1", "--reason", "x"], "it failed its check"),
         ("activate", ["late", "--reason", "x"], "Name one, such as late@1"),
         ("activate", [f"late@{'9' * 5000}", "--reason", "x"], "is not a valid integer"),
+        ("activate", ["late@\uff12", "--reason", "x"], "is not a valid integer"),
         ("activate", ["9", "--reason", "x"], "Name one, such as 9@1"),
         ("submit", [], "Missing BOT or --owner"),
         ("submit", ["--from", ".", "--owner", "ada"], "can't be combined with BOT"),

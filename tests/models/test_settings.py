@@ -30,6 +30,8 @@ def load(folder: Path) -> None:
         (5, "extra = { stream = true }", "extra sets stream"),
         (6, "extra = { day = 2024-01-01 }", "extra contains a date"),
         (7, "extra = { number = nan }", "extra contains a date"),
+        (10, f"max_tokens = {'9' * 400}", "max_tokens is over 1,000,000,000"),
+        (11, f"extra = {{ max_tokens = {'9' * 400} }}", "max_tokens is over 1,000,000,000"),
         (8, 'key_file = "~no-such-user/key"', "the file that key_file names contains no key"),
         (9, 'key_file = "a\\u0000b"', "the file that key_file names contains no key"),
     ],

@@ -71,6 +71,7 @@ def twins() -> dict[str, Any]:
         "words": EVENT_TEXTS,
         "matches": matches,
         "ends": ENDS,
+        "numbers": [-0.04, -0.06, 24.14],
         "cuts": [
             {"whole": match, "cut": make_replay_object(record, viewers=viewers), "seat": seat}
             for record, match in zip(records, matches, strict=True)
@@ -92,6 +93,7 @@ def twins() -> dict[str, Any]:
     return {
         "unpacked": answer["unpacked"],
         "ends": answer["ends"],
+        "tenths": answer["tenths"],
         "cuts": answer["cuts"],
         "honest": answer["honest"],
         **dict(zip(TABLES, games, strict=True)),
@@ -102,6 +104,10 @@ def twins() -> dict[str, Any]:
 def game(request: pytest.FixtureRequest, twins: dict[Any, Any]) -> Game:
     found: Game = twins[request.param]
     return found
+
+
+def test_a_number_that_rounds_to_0_has_no_minus_sign(twins: dict[str, Any]) -> None:
+    assert twins["tenths"] == ["0.0", "-0.1", "24.1"]
 
 
 def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:

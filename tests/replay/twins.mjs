@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
-const [{ fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }, { highlights }] = await Promise.all(
-  ["state", "view", "event_text", "packed", "moment", "highlights"].map(load),
+const [{ tenths }, { fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }, { highlights }] = await Promise.all(
+  ["cards", "state", "view", "event_text", "packed", "moment", "highlights"].map(load),
 );
 const hands = (...asked) => knowledge(...asked).map((moment) => moment.hands);
 const { tell, tellMove, tellEnd, story } = words(asked.words);
@@ -55,4 +55,4 @@ const shown = (match, seat) =>
 const cuts = asked.cuts.map(({ whole, cut, seat }) => [shown(whole, seat), shown(cut, seat)]);
 const honest = asked.cuts.map(({ cut }) => cut.games.map((game) => fold(game).at(-1).claims.map((claim) => [claim.seat, claim.honest])));
 
-process.stdout.write(JSON.stringify({ cuts, honest, said, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));
+process.stdout.write(JSON.stringify({ cuts, honest, said, ends: asked.ends.map(tellEnd), tenths: asked.numbers.map(tenths), unpacked: unpacked(asked.packed) }));

@@ -209,6 +209,11 @@ export function percent(chance) {
   return `${Math.min(99, Math.max(1, Math.round(chance * 100)))}\u00a0%`;
 }
 
+/** A number with one decimal, without a minus sign before 0.0. */
+export function tenths(number) {
+  return Number(number.toFixed(1)).toFixed(1);
+}
+
 /** A time in us as text. */
 export function time(us) {
   if (us < 1000) return `${us} µs`;

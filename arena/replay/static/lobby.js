@@ -1,6 +1,6 @@
 // The lobby of a table: its settings, its players, and the possible next actions. Pure but for what a press sends.
 
-import { avatar } from "./cards.js";
+import { avatar, tenths } from "./cards.js";
 import { copies, plain, read } from "./dom.js";
 import { Component, createRef, h } from "./preact.min.js";
 
@@ -145,7 +145,7 @@ export function termsPanel(table, about, send) {
 function strength({ rank, rating }) {
   const place = rank.length ? `rank ${rank[0] === rank.at(-1) ? rank[0] : `${rank[0]}-${rank.at(-1)}`}` : null;
   const [value, , high] = rating ?? [];
-  return [place, rating && `rating ${value.toFixed(1)}${high === null ? "" : ` ± ${(high - value).toFixed(1)}`}`].filter(Boolean).join(", ");
+  return [place, rating && `rating ${tenths(value)}${high === null ? "" : ` ± ${tenths(high - value)}`}`].filter(Boolean).join(", ");
 }
 
 /** The link to the table, and its QR code, for the opener. */

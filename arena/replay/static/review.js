@@ -1,6 +1,6 @@
 // The report of `arena review` on the games: the curve of a bot's chances under the timeline, its costly decisions, their patterns.
 
-import { name, percent, title } from "./cards.js";
+import { name, percent, tenths, title } from "./cards.js";
 import { head } from "./details.js";
 import { plain } from "./dom.js";
 import { link, placed } from "./moment.js";
@@ -54,7 +54,7 @@ export function reviewPanel(review, scene, home) {
     ),
     h("h3", {}, "Patterns, in wins given away in 100 lost games"),
     patterns.length
-      ? h("ul", {}, patterns.map(({ cost, text, count }) => h("li", {}, h("strong", {}, cost.value.toFixed(1)), ` (${cost.low.toFixed(1)} to ${cost.high.toFixed(1)}): ${text}, ${count} times`)))
+      ? h("ul", {}, patterns.map(({ cost, text, count }) => h("li", {}, h("strong", {}, tenths(cost.value)), ` (${tenths(cost.low)} to ${tenths(cost.high)}): ${text}, ${count} times`)))
       : h("p", {}, "No pattern stands out."),
     h("p", { class: "muted small" }, caution),
   );

@@ -85,7 +85,7 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}", "/playground/{name:path}"):
             continue
         names = ["new"] if path == "/tables/new" else fills.get(path.split("/")[1], ["eve"])
-        for name in names if "{" in path else names[:1]:
+        for name in names if "{" in path else [""]:
             kept = "/" if path.startswith("/docs") else ""
             filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=kept), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)
