@@ -149,20 +149,21 @@ def _insert_session(
     if request.program is not None and is_pseudonym(connection, request.program, (opener.id,)):
         raise LadderError(f'"{request.program}" is the pseudonym of another user.\nGive the remote bot another name.')
     _require_may_open(connection, opener, bots, settings)
-    id = store.insert_session(
-        connection,
-        opener,
-        now,
+    session = store.TableSession(
+        id=0,  # until it is stored
+        login=opener.login,
+        pseudonym=opener.pseudonym,
+        opened_at=now,
         rules=get_rules(ladder, request.rules).name,
         games=request.games,
         move_time_s=request.move_time_s,
         allow_spectators=request.allow_spectators,
         is_public=request.is_public,
         starts_itself=request.starts_itself,
-        slots=_make_first_slots(request, opener, bots, tokens),
+        slots=tuple(_make_first_slots(request, opener, bots, tokens)),
         chat=limit_chat_mode(request.chat, settings.chat),
     )
-    return get_session(connection, id)
+    return get_session(connection, store.insert_session(connection, session))
 
 
 def _make_first_slots(

@@ -5,11 +5,12 @@ matches."""
 
 import json
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from heapq import merge
+from itertools import groupby, pairwise, repeat
 from statistics import fmean
 from typing import Any
 
@@ -187,9 +188,22 @@ def _digits(numbers: Sequence[int]) -> str:
     return "".join(map(str, numbers))  # seats and slots are 0 to 9
 
 
+_player, _fault = match_players.c, faults.c
+# The rows of results: players, faults and games. Each query is sorted by match, its first column.
+_RESULT_QUERIES: tuple[Select[Any], ...] = (
+    select(_player.match, _player.version).order_by(_player.match, _player.slot),
+    select(_fault.match, _fault.game, _fault.seat, _fault.code, _fault.count).order_by(
+        _fault.match, _fault.game, _fault.number
+    ),
+    select(games).order_by(games.c.match, games.c.game),
+)
+
+
 def match_results(connection: Connection, match: int) -> tuple[referee.GameResult, ...]:
     """Return the results of a match, in order of game. Raises KeyError if it wasn't played."""
-    results = tuple(_list_results(connection, match))
+    version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
+    queries = (query.where(query.selected_columns.match == match) for query in _RESULT_QUERIES)
+    results = tuple(_merge_results(version_refs, [connection.execute(query) for query in queries]))
     if not results:
         raise KeyError(match)
     return results
@@ -197,51 +211,32 @@ def match_results(connection: Connection, match: int) -> tuple[referee.GameResul
 
 def all_results(connection: Connection) -> Iterator[referee.GameResult]:
     """Yield the results of all played matches, in order of match, reading rows in chunks."""
-    yield from _list_results(connection, None)
-
-
-def _list_results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
-    """Yield the results of one match or, with None, of all, in order of match and game.
-
-    Three queries in order of match are merged. Each match has games and players; only some have faults.
-    """
-    if match is None:
-        version_refs = version_refs_by_id(connection)
-    else:
-        version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
-    player, fault = match_players.c, faults.c
-    players_query = select(player.match, player.version).order_by(player.match, player.slot)
-    fault_columns = (fault.match, fault.game, fault.seat, fault.code, fault.count)
-    faults_query = select(*fault_columns).order_by(fault.match, fault.game, fault.number)
-    games_query = select(games).order_by(games.c.match, games.c.game)
+    options = {"yield_per": _ROWS_PER_CHUNK}
     with ExitStack() as cursors:
-        players_by_match = _group_by_match(connection, cursors, players_query, player.match, match)
-        faults_by_match = _group_by_match(connection, cursors, faults_query, fault.match, match)
-        next_faults = next(faults_by_match, None)  # (match, rows) of the next match with faults
-        for id, game_rows in _group_by_match(connection, cursors, games_query, games.c.match, match):
-            player_rows = next(rows for player_match, rows in players_by_match if player_match == id)
-            table = [version_refs[version] for _, version in player_rows]
-            faults_by_game: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
-            if next_faults is not None and next_faults[0] == id:
-                for _, game, seat, code, count in next_faults[1]:
-                    faults_by_game[game].append((seat, code, count))
-                next_faults = next(faults_by_match, None)
-            for row in game_rows:
-                yield _make_result(row, table, faults_by_game[row.game])
+        rows = [
+            cursors.enter_context(connection.execute(query, execution_options=options)) for query in _RESULT_QUERIES
+        ]
+        yield from _merge_results(version_refs_by_id(connection), rows)
 
 
-def _group_by_match(
-    connection: Connection, cursors: ExitStack, query: Select[Any], column: ColumnElement[Any], match: int | None
-) -> Iterator[tuple[int, Iterator[Any]]]:
-    """Yield (match, rows) of a query that is sorted by match, its first column; None: of all matches.
+def _merge_results(
+    version_refs: Mapping[int, str], rows_by_query: Sequence[Iterable[Any]]
+) -> Iterator[referee.GameResult]:
+    """Yield the result of each game, in order. rows_by_query: the rows of each of _RESULT_QUERIES."""
+    numbered = (zip(repeat(query), rows) for query, rows in enumerate(rows_by_query))
+    for _, numbered_rows in groupby(merge(*numbered, key=_get_match), key=_get_match):
+        rows_of_match: tuple[list[Any], ...] = [], [], []
+        for query, row in numbered_rows:
+            rows_of_match[query].append(row)
+        player_rows, fault_rows, game_rows = rows_of_match
+        table = [version_refs[version] for _, version in player_rows]
+        for row in game_rows:
+            faults_of_game = [(seat, code, count) for _, game, seat, code, count in fault_rows if game == row.game]
+            yield _make_result(row, table, faults_of_game)
 
-    cursors: closes PostgreSQL's cursors of streamed rows.
-    """
-    if match is not None:
-        rows = connection.execute(query.where(column == match))
-    else:
-        rows = cursors.enter_context(connection.execute(query, execution_options={"yield_per": _ROWS_PER_CHUNK}))
-    return groupby(rows, key=lambda row: int(row[0]))
+
+def _get_match(numbered_row: tuple[int, Any]) -> int:
+    return int(numbered_row[1][0])
 
 
 def _make_result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:

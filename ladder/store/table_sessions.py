@@ -20,7 +20,6 @@ from ladder.store.schema_tables import (
     users,
     versions,
 )
-from ladder.store.users import User
 
 OPEN, PLAYING, CLOSED = "open", "playing", "ended"
 BOT, PERSON, PROGRAM = "bot", "person", "program"
@@ -58,8 +57,9 @@ class SessionSlot:
 class TableSession:
     """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
 
-    is_public: whether a free seat needs no invitation link. starts_itself: whether a match begins once all places are
-    taken. chat: off, between (games) or always. renewals: how often the invitation link was replaced.
+    opened_at, ended_at: Unix time. is_public: whether a free seat needs no invitation link. starts_itself: whether a
+    match begins once all places are taken. chat: off, between (games) or always. renewals: how often the invitation
+    link was replaced.
     """
 
     id: int
@@ -73,10 +73,10 @@ class TableSession:
     chat: str
     is_public: bool
     starts_itself: bool
-    status: str
-    end_reason: str | None
-    table_server: str | None
-    ended_at: float | None
+    status: str = OPEN
+    end_reason: str | None = None
+    table_server: str | None = None
+    ended_at: float | None = None
     renewals: int = 0
     slots: tuple[SessionSlot, ...] = ()
 
@@ -118,31 +118,20 @@ _SLOT_QUERY = (
 )  # fmt: skip
 
 
-def insert_session(
-    connection: Connection,
-    user: User,
-    timestamp: float,
-    *,
-    rules: str,
-    games: int,
-    move_time_s: int | None,
-    allow_spectators: bool,
-    is_public: bool,
-    starts_itself: bool,
-    slots: Sequence[SessionSlot],
-    chat: str = "off",
-) -> int:
-    """Open a table session of `user` at `timestamp` (in seconds since 1970), and return its id.
+_STORED_FIELDS = (
+    "opened_at", "rules", "games", "move_time_s", "allow_spectators", "is_public", "starts_itself", "chat", "status",
+)  # fmt: skip
 
-    The other parameters are fields of TableSession.
+
+def insert_session(connection: Connection, session: TableSession) -> int:
+    """Store a new session with its slots, and return its id, which replaces the one in `session`.
+
+    Raises NoResultFound if the login of the session or of a slot is unknown.
     """
-    values = {
-        "opened_by": user.id, "opened_at": timestamp, "rules": rules, "games": games, "move_time_s": move_time_s,
-        "allow_spectators": allow_spectators, "is_public": is_public, "starts_itself": starts_itself, "chat": chat,
-        "status": OPEN,
-    }  # fmt: skip
+    values = {field: getattr(session, field) for field in _STORED_FIELDS}
+    values["opened_by"] = _get_user_id(connection, session.login)
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
-    insert_slots(connection, id, slots, timestamp)
+    insert_slots(connection, id, session.slots, session.opened_at)
     return id
 
 
