@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from importlib import import_module
@@ -137,7 +137,13 @@ def compare(
     with console.stop_early(seconds) as early_stop:
         play = partial(_play_with_progress, run, comparison, jobs or run_command.count_cores(), early_stop)
         status, problem = run_command.play_session(run, folder, play)
-    _print_report(run, comparison, folder, as_json, problem)
+    result = _make_report(run, comparison, folder, problem)
+    page = _write_page(result, folder)
+    if as_json:
+        console.print_json(result, folder.path)
+    else:
+        faults = run_report.fault_parts(run, folder, run.progress.standings())
+        console.print_parts(*_report_parts(comparison, result, page, faults), results=folder.path)
     if status == 130:
         console.print_note(f"{early_stop.reason}; resume with: {run_command.resume_command(config, folder)}")
     sys.exit(early_stop.exit_code if status == 130 else status)
@@ -256,31 +262,29 @@ def _play_with_progress(run: Run, comparison: Comparison, jobs: int, early_stop:
                 return  # blocks count in order, and one was abandoned
 
 
-def _print_report(run: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
-    """Write the page of a comparison into its folder, and print the report, as text with the bots' faults.
-
-    problem: why the comparison has ended early, None if it hasn't. A page that can't be written is only noted.
-    """
+def _make_report(run: Run, comparison: Comparison, folder: RunFolder, problem: str | None) -> report.CompareReport:
+    """Return the report of a comparison. problem: why it has ended early, None if it hasn't."""
 
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))
 
-    standings = run.progress.standings()
-    result = report.make_compare_report(comparison, standings, str(folder.path), record_of, problem)
+    return report.make_compare_report(comparison, run.progress.standings(), str(folder.path), record_of, problem)
+
+
+def _write_page(result: report.CompareReport, folder: RunFolder) -> Path:
+    """Write the page of a comparison into its folder, and return its path. A page that can't be written is noted."""
     file = folder.path / "compare.html"
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
     except OSError as error:
         console.print_note(f"the page can't be written: {error.strerror}")
-    if as_json:
-        console.print_json(result, folder.path)
-        return
-    faults = (part for text in run_report.fault_parts(run, folder, standings) for part in ("", text))
-    console.print_parts(*_report_parts(comparison, result, file), *faults, results=folder.path)
+    return file
 
 
-def _report_parts(comparison: Comparison, result: report.CompareReport, file: Path) -> "list[RenderableType]":
-    """Return the printed parts of a result. file: its HTML page."""
+def _report_parts(
+    comparison: Comparison, result: report.CompareReport, file: Path, faults: "Iterable[RenderableType]"
+) -> "list[RenderableType]":
+    """Return the printed parts of a result. file: its HTML page. faults: those of the bots, as parts."""
     parts: list[RenderableType] = [*report.summarize_report(comparison, result)]
     if result.divergences:
         table = _make_divergence_table(result.divergences[:_MAX_DIFFERENCE_ROWS])
@@ -290,7 +294,8 @@ def _report_parts(comparison: Comparison, result: report.CompareReport, file: Pa
     elif result.pairs and not result.diverged_by_opponent:
         parts.append("all choices were the same")
     games = f"arena replay {shlex.quote(result.run)} --match M --game G"
-    return [*parts, "", f"page {file}; games: {games} (OLD played the even matches, NEW the odd ones)"]
+    parts += ["", f"page {file}; games: {games} (OLD played the even matches, NEW the odd ones)"]
+    return [*parts, *(part for fault in faults for part in ("", fault))]
 
 
 def _make_divergence_table(divergences: "Sequence[report.DivergenceGroup]") -> "RenderableType":

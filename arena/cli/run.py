@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -56,6 +56,9 @@ from arena.sandbox import (
 )
 from arena.workers import JobFailed
 from protocol import escape_bytes
+
+if TYPE_CHECKING:
+    from arena.run.report import ModelCalls, RunReport
 
 Config = TypeVar("Config", bound=RunConfig)
 
@@ -559,7 +562,18 @@ def run(
         opened_run = Run(config, folder)
         events = open_pool(opened_run, folder, jobs, budget)
     status, problem = play_session(opened_run, folder, partial(play_with_progress, opened_run, events))
-    _print_report(opened_run, folder, as_json, as_csv, problem)
+    if as_json:
+        console.print_json(_make_report(opened_run, folder, problem), folder.path)
+    elif as_csv:
+        from arena.run.report import run_report_to_csv  # slow: pydantic
+
+        console.print_text(run_report_to_csv(_make_report(opened_run, folder, problem)), folder.path)
+    else:
+        standings, models = opened_run.progress.standings(), _report_models(opened_run, folder)
+        parts = [*run_report.report_parts(opened_run, folder, standings), *run_report.model_parts(models)]
+        console.print_parts(*parts, results=folder.path)
+    for name, reason in config.skipped:
+        console.print_note(f"skipped: {name}: {reason}")
     if status == 130:
         console.print_note(f"interrupted; resume with: {resume_command(config, folder)}")
     sys.exit(status)
@@ -597,21 +611,16 @@ def play_with_progress(run: Run, pool: Generator[PoolEvent, None, None]) -> None
                 console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
-def _print_report(run: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print a run's results as requested, then the skipped bots. problem: why the run ended early, None if not."""
-    has_models = any(bot.is_model for bot in run.config.bots)
-    models = run_models.import_models().report_calls(folder.path) if has_models else []
-    standings = run.progress.standings()
-    if as_json or as_csv:
-        from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic
+def _make_report(run: Run, folder: RunFolder, problem: str | None) -> "RunReport":
+    """Return the report of a run for --json and --csv. problem: why the run ended early, None if it didn't."""
+    from arena.run.report import make_run_report  # slow: pydantic
 
-        result = make_run_report(run, folder, standings, problem, models)
-        if as_json:
-            console.print_json(result, folder.path)
-        else:
-            console.print_text(run_report_to_csv(result), folder.path)
-    else:
-        parts = [*run_report.report_parts(run, folder, standings), *run_report.model_parts(models)]
-        console.print_parts(*parts, results=folder.path)
-    for name, reason in run.config.skipped:
-        console.print_note(f"skipped: {name}: {reason}")
+    return make_run_report(run, folder, run.progress.standings(), problem, _report_models(run, folder))
+
+
+def _report_models(run: Run, folder: RunFolder) -> "Sequence[ModelCalls]":
+    """Return the calls of each language model of a run. Exits with 2 if their extra isn't installed."""
+    if not any(bot.is_model for bot in run.config.bots):
+        return ()
+    calls: Sequence[ModelCalls] = run_models.import_models().report_calls(folder.path)
+    return calls

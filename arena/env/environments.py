@@ -164,13 +164,11 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
     def _end(self) -> None:
         """Give each agent that is left its reward and its end, and select the first one."""
         game = self._game
-        survivors = game.over.survivors if game.over is not None else ()
         for agent in self.agents:
             seat = self._seat[agent]
             self.rewards[agent] = game.reward(seat)
-            is_truncated = game.is_draw and seat in survivors
-            self.truncations[agent] = is_truncated
-            self.terminations[agent] = not is_truncated
+            self.truncations[agent] = game.is_cut_off(seat)
+            self.terminations[agent] = not self.truncations[agent]
         self._accumulate_rewards()
         self.agent_selection = self.agents[0]
 
@@ -196,23 +194,25 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
 
         Raises ValueError if an asked agent has no action or an illegal one; then nothing has been played.
         """
-        game, agents = self._game, self.agents
-        move, names = game.move, self.possible_agents
-        moves = [move(seat, actions.get(names[seat])) for seat in game.asked]
+        game, agents, names = self._game, self.agents, self.possible_agents
+        moves = [game.move(seat, actions.get(names[seat])) for seat in game.asked]
         eliminated = game.apply_answers(moves) if moves else ()
+        observations = self._observe_all()
         rewards = dict.fromkeys(agents, 0.0)
         terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
-        observations = self._observe_all()
         infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
-        over = game.over if not game.asked else None
-        if over is not None or eliminated:
+        if game.asked:
+            for seat in eliminated:
+                terminated[names[seat]] = True
+            if eliminated:
+                self.agents = [agent for agent in agents if not terminated[agent]]
+        else:
             for agent in agents:
                 seat = self._seat[agent]
-                truncated[agent] = game.is_draw and over is not None and seat in over.survivors
-                terminated[agent] = seat in eliminated or (over is not None and not truncated[agent])
-                if over is not None:
-                    rewards[agent] = game.reward(seat)
-            self.agents = [agent for agent in agents if not terminated[agent] and not truncated[agent]]
+                rewards[agent] = game.reward(seat)
+                truncated[agent] = game.is_cut_off(seat)
+                terminated[agent] = not truncated[agent]
+            self.agents = []
         return observations, rewards, terminated, truncated, infos
 
     def _observe_all(self) -> dict[str, Observation]:

@@ -281,11 +281,10 @@ class EnvironmentGames:
         assert over is not None
         return 1 / len(over.survivors) if seat in over.survivors else 0.0
 
-    @property
-    def is_draw(self) -> bool:
-        """Return whether the game was cut off by the limit of turns."""
+    def is_cut_off(self, seat: int) -> bool:
+        """Return whether the limit of turns has ended the game while a seat was still in it."""
         over = self.over
-        return over is not None and over.ending is GameEnding.TURN_LIMIT
+        return over is not None and over.ending is GameEnding.TURN_LIMIT and seat in over.survivors
 
     def text(self) -> str:
         """Return the public state as text, one line per seat."""

@@ -124,11 +124,11 @@ class PythonGames:
 
     def _write_end(self, row: int, seat: int, arrays: Any) -> None:
         """Write the end of a game for the learner, without returns if it is out before the game is over."""
-        game, over = self._games[row], self._games[row].over
+        game = self._games[row]
         self._observe(game, seat, arrays.final_observations[row])
-        arrays.truncated[row] = over is not None and game.is_draw and seat in over.survivors
+        arrays.truncated[row] = game.is_cut_off(seat)
         arrays.terminated[row] = not arrays.truncated[row]
-        if over is not None:
+        if game.over is not None:
             arrays.rewards[row], arrays.has_returns[row] = game.reward(seat), True
             arrays.returns[row] = [game.reward(other_seat) for other_seat in range(game.seats)]
 

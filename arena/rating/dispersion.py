@@ -64,14 +64,16 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     prior = min(PRIOR_MATCHES, max_freedom)
     # The degrees of freedom of a weighted mean of a bot's own squares and those of all bots (Satterthwaite).
     freedom = np.minimum((match_counts + prior) ** 2 / (match_counts + prior**2 / max_freedom), max_freedom)
-    w, v = _solve_variances(sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9), freedom)
+    sums += prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)
+    v = _estimate_v(sums, freedom)
+    w = _estimate_w(sums, v)
     return Dispersion(w + v * inequality / np.maximum(match_counts, 1), freedom)
 
 
-def _solve_variances(sums: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Return (n,) w and (n,) v, the solution of the two equations, with v shrunk where the tables hardly show it.
+def _estimate_v(sums: Floats, freedom: Floats) -> Floats:
+    """Return (n,) v, as both equations have it, at least 0, and shrunk towards 0 where the tables hardly show it.
 
-    sums: (n, 5), as of `_sum_moments`. freedom: (n,).
+    sums: (n, 5), as of `_sum_moments`. freedom: (n,) degrees of freedom.
     """
     count, trace, square_trace, own_squares, met_squares = sums.T
     determinant = count * square_trace - trace**2
@@ -81,10 +83,19 @@ def _solve_variances(sums: Floats, freedom: Floats) -> tuple[Floats, Floats]:
     solved_v = np.where(is_separable, numerator / np.where(is_separable, determinant, 1.0), 0.0)
     max_v = (own_squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(trace, 1e-9)
     precision = PRIOR_DEVIATION**2 * separation * freedom / 2
-    v = solved_v.clip(0.0, max_v) * precision / (precision + 1)
-    squares_of_w = (own_squares - v * trace).clip(min=MIN_GAMES_SHARE * count)
-    w = np.maximum(squares_of_w / np.maximum(count, 1e-9), (squares_of_w + INDEPENDENT) / (count + INDEPENDENT))
-    return w, v
+    v: Floats = solved_v.clip(0.0, max_v) * precision / (precision + 1)
+    return v
+
+
+def _estimate_w(sums: Floats, v: Floats) -> Floats:
+    """Return (n,) w, as the first equation has it, at least MIN_GAMES_SHARE; a w below 1 is moved towards 1.
+
+    sums: (n, 5), as of `_sum_moments`. v: (n,).
+    """
+    count, trace, _, own_squares, _ = sums.T
+    squares = (own_squares - v * trace).clip(min=MIN_GAMES_SHARE * count)
+    w: Floats = np.maximum(squares / np.maximum(count, 1e-9), (squares + INDEPENDENT) / (count + INDEPENDENT))
+    return w
 
 
 def _residuals(posterior: Posterior, matches: Matches) -> Floats:

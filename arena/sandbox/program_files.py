@@ -178,30 +178,33 @@ def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         budget.take(size)
         return [_Entry("", status.st_mode, size)]
-    entries = []
+    entries: list[_Entry] = []
     unlisted_folders = [""]
     while unlisted_folders:
-        folder = unlisted_folders.pop()
-        with os.scandir(files / folder) as folder_entries:
-            for folder_entry in folder_entries:
-                if folder_entry.name in EXCLUDED_NAMES:
-                    continue
-                budget.take(0)
-                name, status = os.path.join(folder, folder_entry.name), folder_entry.stat(follow_symlinks=False)
-                entry = _take_entry(name, status, budget)
-                if entry is not None:
-                    entries.append(entry)
-                    if stat.S_ISDIR(entry.mode):
-                        unlisted_folders.append(entry.name)
+        contents = _list_folder(files, unlisted_folders.pop(), budget)
+        entries += contents
+        unlisted_folders += [entry.name for entry in contents if stat.S_ISDIR(entry.mode)]
     return entries
 
 
-def _take_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entry | None:
-    """Return the entry of a file, folder or link, None for anything else; take a file's size from the budget."""
-    if stat.S_ISREG(status.st_mode):
-        budget.take(status.st_size)
-        return _Entry(name, status.st_mode, status.st_size)
-    return _Entry(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
+def _list_folder(files: Path, folder: str, budget: _CopyBudget) -> list[_Entry]:
+    """Return the files, folders and links of one folder to copy. Raises like `_list_entries`.
+
+    The budget also counts what isn't copied, such as a pipe.
+    """
+    entries = []
+    with os.scandir(files / folder) as contents:
+        for content in contents:
+            if content.name in EXCLUDED_NAMES:
+                continue
+            status = content.stat(follow_symlinks=False)
+            is_file, mode = stat.S_ISREG(status.st_mode), status.st_mode
+            budget.take(0)
+            if is_file:
+                budget.take(status.st_size)
+            if is_file or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
+                entries.append(_Entry(os.path.join(folder, content.name), mode, status.st_size if is_file else 0))
+    return entries
 
 
 def _own_python() -> str:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -300,27 +300,34 @@ def _extend_finals(ladder: Ladder, connection: Connection) -> None:
 def _plan_extra_round(
     ladder: Ladder, connection: Connection, final: store.Final
 ) -> tuple[store.Final, list[list[int]]]:
-    """Return the final with the next extra round, and the ids of the versions at its tables.
+    """Return the final with the extra round that is due, and the ids of the versions at each table of the round.
 
-    If no round is due, or the versions can't fill a table, return the final as it is, and no tables.
+    If none is due, or the versions can't fill a table, return the final as it is, and no tables.
     """
     matches = store.list_final_matches(connection, final.id)
     can_extend = not final.revealed and len(final.extra_rounds) < final.max_extra_rounds
-    if not can_extend or any(match.outcome != store.PLAYED for match in matches):
-        return final, []
-    rows = _rank_participants(_evaluate_final(ladder, connection, final).standings).items
-    tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
-    if len(tied) < 2:
-        return final, []
-    tied_first = [*tied, *(row for row in rows if row not in tied)]
-    indices = [final.versions.index(row.version) for row in tied_first]
-    versions = _list_versions(connection, final)
-    for count in range(len(tied), len(rows) + 1):
-        extended = replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
-        tables = _find_tables(ladder, extended, versions)
-        if tables is not None:
-            return extended, [[final.versions[index] for index in table] for table in tables[len(matches) :]]
+    if can_extend and all(match.outcome == store.PLAYED for match in matches):
+        versions = _list_versions(connection, final)
+        for extended in _list_extensions(final, _evaluate_final(ladder, connection, final).standings):
+            tables = _find_tables(ladder, extended, versions)
+            if tables is not None:
+                return extended, [[final.versions[index] for index in table] for table in tables[len(matches) :]]
     return final, []
+
+
+def _list_extensions(final: store.Final, standings: Standings) -> Iterator[store.Final]:
+    """Yield the final with each possible extra round, if participants are tied for rank 1.
+
+    The tied versions play, at first alone, then with the next one of the standings, then with two, and so on.
+    """
+    rows = _rank_participants(standings).items
+    tied = [row.version for row in rows if row.rank_range[0] == 1 and not row.is_reference]
+    players = [*tied, *(row.version for row in rows if row.version not in tied)]
+    indices = [final.versions.index(version) for version in players]
+    if len(tied) < 2:
+        return
+    for count in range(len(tied), len(indices) + 1):
+        yield replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
 
 
 @transaction

@@ -1,6 +1,6 @@
 """Add and update users, from a roster or one by one."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -44,48 +44,54 @@ class UserImport:
     signed_up: tuple[str, ...] = ()
 
 
-ImportCallback = Callable[[Connection, UserImport], object]
-
-
 def import_users(
     ladder: Ladder,
     people: Roster | RosterEntry,
     actor: str,
     source: str,
     *,
-    then: ImportCallback = lambda connection, result: None,
     partial: bool = False,
     take_over: Collection[str] = (),
 ) -> UserImport:
     """Add users, and update known ones with the given values; these keep their logins and pseudonyms.
 
-    All changes, the audit entries, which name `source`, and the writes of `then` are one transaction. For a merged
-    user, a roster only fills in missing values. An entry that isn't from a roster must match the user by login.
+    people: a roster, or the entry of one user, which must match the user by login. source: its name, for the audit log.
+    partial: whether entries that can't be imported are skipped. take_over: logins of accounts made by a sign-up link
+    that may be imported; each loses its credentials, its team, and the agreement to show its name.
 
-    Raises LadderError with all entries that can't be imported, or, if `partial`, skips these: the line is invalid, the
-    user is ambiguous, the pseudonym is taken, a known user's staff status would change, or the account was made by a
-    sign-up link and its login isn't in `take_over`. An account that is taken over loses all its links, sessions,
-    tokens, passwords and provider accounts, its team, and the agreement to show its name.
+    An entry can't be imported if its line is invalid, its user is ambiguous, its pseudonym is taken, a known user's
+    staff status would change, or its user made the account and isn't in `take_over`. Raises LadderError, which lists
+    these entries, unless `partial`; then nothing has changed. For a merged user, a roster only fills in missing values.
     """
+    return ladder.database.write(
+        lambda connection: _import_in(connection, ladder, people, actor, source, partial=partial, take_over=take_over)
+    )
+
+
+def _import_in(
+    connection: Connection,
+    ladder: Ladder,
+    people: Roster | RosterEntry,
+    actor: str,
+    source: str,
+    *,
+    partial: bool,
+    take_over: Collection[str],
+) -> UserImport:
+    """Import users as `import_users` does, in an open transaction."""
     is_roster = isinstance(people, Roster)
     roster = people if isinstance(people, Roster) else Roster((people,))
-    key = ladder.pseudonym_key()
-
-    def import_all(connection: Connection) -> UserImport:
-        users = store.all_users(connection, merged=True)
-        importer = _UserImporter(users, roster.people, key, not is_roster, list_signed_up(connection, users), take_over)
-        skipped = importer.match_all(roster.wrong)
-        if skipped and not partial:
-            raise _make_import_error(skipped, source if is_roster else None, importer.signed_up)
-        _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
-        added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
-        result = importer.summarize(added, changed, skipped, roster.remarks)
-        if added or changed:
-            _log_import(connection, result, importer.only_login, actor, source, ladder.clock())
-        then(connection, result)
-        return result
-
-    return ladder.database.write(import_all)
+    users, key = store.all_users(connection, merged=True), ladder.pseudonym_key()
+    importer = _UserImporter(users, roster.people, key, not is_roster, list_signed_up(connection, users), take_over)
+    skipped = importer.match_all(roster.wrong)
+    if skipped and not partial:
+        raise _make_import_error(skipped, source if is_roster else None, importer.signed_up)
+    _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
+    added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
+    result = importer.summarize(added, changed, skipped, roster.remarks)
+    if added or changed:
+        _log_import(connection, result, importer.only_login, actor, source, ladder.clock())
+    return result
 
 
 def _log_import(
@@ -127,16 +133,15 @@ class _PreviewError(Exception):
 
 
 def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
-    """Return what `import_users` would do with the valid lines of a roster, without any change.
+    """Return what `import_users` would do with a roster if it skipped what can't be imported, without any change."""
 
-    Raises LadderError as `import_users` does.
-    """
-
-    def roll_back(connection: Connection, result: UserImport) -> None:
-        raise _PreviewError(result)
+    def import_and_raise(connection: Connection) -> UserImport:
+        raise _PreviewError(
+            _import_in(connection, ladder, people, STAFF_USER.login, source, partial=True, take_over=())
+        )
 
     try:
-        return import_users(ladder, people, STAFF_USER.login, source, then=roll_back, partial=True)
+        return ladder.database.write(import_and_raise)
     except _PreviewError as preview:
         result: UserImport = preview.args[0]
         return result

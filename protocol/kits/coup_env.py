@@ -243,10 +243,10 @@ class Watcher:
         numbers[self._secret_place] = self._secrets[seat]
 
     def see(self, board: Sequence[Any], kind: str) -> None:
-        """Make the numbers of a board, which `fill` writes for each seat. `kind`: of the request; empty without one.
+        """Store the numbers of a board, which `fill` writes for each seat. `kind`: of the request; empty without one.
 
         The board is a sequence of rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve. Coins,
-        influence and sides that are the same objects as in the last board are skipped, as unchanged.
+        influence and sides that are the same objects as in the last board count as unchanged.
         """
         last_board, self._board = self._board, board
         _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name
@@ -263,31 +263,35 @@ class Watcher:
                     rows[row + _SIDE + index] = side == allegiance
         for place in self._flags:
             rows[place] = 0
-        self._flags = flags = [seats[actor] + _ACTOR]
+        self._flags = [seats[actor] + _ACTOR]
         self._head = head = _HEADS[kind][:]
         head[0] = turn
         head[1] = deck
         head[2] = reserve
         if kind in _PENDING:
-            pending = phase.pending
-            head[_ACTION[pending.action]] = 1
-            if pending.target is not None:
-                flags.append(seats[pending.target] + _TARGET)
-            if kind in _CLAIMS:
-                claim = phase.claim
-                head[_CLAIM + self._role[claim.role]] = 1
-                head[_DENIES] = claim.denies
-                head[_BLOCKS] = claim.block
-                flags.append(seats[claim.seat] + _CLAIMANT)
-                if kind != "challenge":
-                    flags.append(seats[phase.challenger] + _CHALLENGER)
-            elif kind == "block":
-                head[_PROVEN] = phase.proven
-            elif kind == "lose":
-                head[_REASON[phase.reason]] = 1
-        for place in flags:
+            self._see_pending(phase, kind)
+        for place in self._flags:
             rows[place] = 1
         self._twice = rows + rows
+
+    def _see_pending(self, phase: Any, kind: str) -> None:
+        """Store the pending action of a phase, and its claim or reason, in the head and the flags."""
+        head, flags, seats, pending = self._head, self._flags, self._seats, phase.pending
+        head[_ACTION[pending.action]] = 1
+        if pending.target is not None:
+            flags.append(seats[pending.target] + _TARGET)
+        if kind in _CLAIMS:
+            claim = phase.claim
+            head[_CLAIM + self._role[claim.role]] = 1
+            head[_DENIES] = claim.denies
+            head[_BLOCKS] = claim.block
+            flags.append(seats[claim.seat] + _CLAIMANT)
+            if kind != "challenge":
+                flags.append(seats[phase.challenger] + _CHALLENGER)
+        elif kind == "block":
+            head[_PROVEN] = phase.proven
+        elif kind == "lose":
+            head[_REASON[phase.reason]] = 1
 
     def _store_certain_facts(self, seat: int, known: tuple[Any, Any]) -> None:
         """Store the facts that are certain for a seat, as of `fill`, in a new array of its secrets."""

@@ -127,42 +127,39 @@ class SeatPoller:
         return [self._take_reply(seat, meter) for seat, meter, _ in lines]
 
     def _await(self, waiting: list[_MeteredSeat], sent_at: float) -> None:
-        """Poll until each waiting seat has answered, is gone, or is out of time. `sent_at`: the start of all clocks.
+        """Poll until each of these seats has answered, is gone, or is out of time; all clocks started at `sent_at`.
 
-        Polls end after _SLOW_S until the bots are slow, and then after _TICK_S. Raises SandboxError if a sandbox fails,
-        or the host stood still.
+        A poll lasts at most _SLOW_S until one finds no output or _SLOW_S has passed: then the bots are slow, and it
+        lasts at most _TICK_S. Raises SandboxError if a sandbox fails, or the host stood still.
         """
         self._polled_at = sent_at
         self._busy_s = 0.0
         if self._charges_own:
             self._polled_ns = self._waited_ns()
         next_check_at = sent_at + _TICK_S
-        slow_at = sent_at + _SLOW_S
         is_slow = False
         while waiting:
-            now = self._clock()
-            left_s = min([meter.look_at for _, meter in waiting]) - now
-            max_nap_s = _TICK_S if is_slow else _SLOW_S
-            nap_s = 0.0 if left_s < 0 else min(left_s, max_nap_s)
-            last_polled_at = self._polled_at
+            now, last_polled_at = self._clock(), self._polled_at
+            left_s = min([meter.look_at for _, meter in waiting]) - now  # to the first deadline
+            nap_s = 0.0 if left_s < 0 else min(left_s, _TICK_S if is_slow else _SLOW_S)
             self._poll_due_at = last_polled_at + nap_s
-            if self._charges_own and is_slow:
+            if is_slow and self._charges_own:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - last_polled_at
-            was_ready = True
             if left_s > 0:
-                was_ready = self._poll_once(math.ceil(nap_s * 1000))
-                if (is_slow and not was_ready) or now >= next_check_at:
+                is_silent = not self._poll_once(math.ceil(nap_s * 1000))
+                if (is_slow and is_silent) or now >= next_check_at:
                     self._check_processes(waiting)
                     next_check_at = now + _TICK_S
             else:
+                is_silent = False
                 self._expire_late(waiting, now, left_s)
             if self._polled_at - last_polled_at > nap_s + _STALLED_S:
                 self._require_untimed(waiting, self._polled_at - last_polled_at)
             waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
-            if waiting and (not was_ready or now >= slow_at):
-                self._slow_down(waiting)
+            if waiting and (is_silent or now >= sent_at + _SLOW_S):
                 is_slow = True
+                self._slow_down(waiting)
 
     def _slow_down(self, waiting: Sequence[_MeteredSeat]) -> None:
         """Take the steps that are delayed until the bots are slow."""
