@@ -24,7 +24,7 @@ from ladder.ladder import STAFF_USER, Ladder, get_accepted_version, get_acting_u
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import ChatMode, LadderError, UserTableSettings
 from ladder.standings import view_standings
-from ladder.users import hash_secret, is_pseudonym
+from ladder.users import fold_name, hash_secret, is_pseudonym
 
 _WRONG_LINK = "this table can only be joined by its invitation link.\nAsk the user that opened it."
 _USUAL_SEATS = 4  # of a table whose opener hasn't chosen a number
@@ -329,8 +329,8 @@ def _make_guest_name(connection: Connection, session: store.TableSession, name: 
     except ValueError as error:
         raise LadderError(f"{error}.\nChoose another name.") from None
     guest_name = f"{base_name} (guest)"
-    used_names = {(slot.name or "").casefold() for slot in session.slots}
-    if is_pseudonym(connection, base_name) or guest_name.casefold() in used_names:
+    used_names = {fold_name(slot.name or "") for slot in session.slots}
+    if is_pseudonym(connection, base_name) or fold_name(guest_name) in used_names:
         raise LadderError("another player has this name.\nChoose another name.")
     return guest_name
 

@@ -25,9 +25,9 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
     _require_max_members(ladder)
     team = users.normalize_team_name(name)
     membership = users.current_memberships(connection).get(login)
-    if membership is not None and membership.team.casefold() == team.casefold():
+    if membership is not None and users.fold_name(membership.team) == users.fold_name(team):
         return
-    if team.casefold() in {row.team.casefold() for row in store.list_memberships(connection)}:
+    if users.fold_name(team) in {users.fold_name(row.team) for row in store.list_memberships(connection)}:
         raise LadderError(f'the team "{escape_control(team)}" exists.\nAsk a member for an invitation.')
     _join(ladder, connection, login, team, users.FORMED)
 

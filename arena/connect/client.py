@@ -121,7 +121,7 @@ class MatchReporter:
         self.away_s = 0.0
         self.total_games = 0
         self._match_games = 0  # of the present match
-        self._last_game: int | None = None  # the number of the present match's last game, -1 before it; None: no match
+        self._bot_seed = ""  # of the present match
         self._seat = 0
         self._players: list[str] = []
 
@@ -136,7 +136,7 @@ class MatchReporter:
             case "hello":
                 yield self._read_hello(message)
             case "game_start":
-                self._begin_game(message)
+                self._seat, self._players = message["seat"], message["players"]
                 yield f"game {message['game'] + 1} of {self._match_games} begins"
             case "error":
                 self.faults += 1
@@ -145,7 +145,6 @@ class MatchReporter:
             case "game_over":
                 yield f"game {message['game'] + 1} of {self._match_games}: {self._count_game(message)}"
             case "match_over":
-                self._last_game = None
                 yield f"match over: {self.summary}"
 
     @property
@@ -158,24 +157,17 @@ class MatchReporter:
     def _read_hello(self, message: dict[str, Any]) -> str:
         """Store the match's number of games and its time limits; return the match in words.
 
-        A program that is started again during a match gets another hello.
+        A program that is started again during a match gets another hello, with the same seed.
         """
         match, limits = message["match"], message["limits"]
         self._match_games = int(match["games"])
-        if self._last_game is None:
+        if message["bot_seed"] != self._bot_seed:
             self.total_games += self._match_games
-            self._last_game = -1
+        self._bot_seed = message["bot_seed"]
         self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
         clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
         rules = message["ruleset"]["name"]
         return f"match: {rules}, {match['seats']} seats, you are {match['your_handle']}; {clock}"
-
-    def _begin_game(self, message: dict[str, Any]) -> None:
-        """Store the players of a game. A number that isn't higher begins another match, after a void one."""
-        if message["game"] <= self._last_game:
-            self.total_games += self._match_games
-        self._last_game = message["game"]
-        self._seat, self._players = message["seat"], message["players"]
 
     def _count_game(self, message: dict[str, Any]) -> str:
         """Count a game that has ended, and return its result in words. A draw counts as a share of a win."""
@@ -301,14 +293,14 @@ class _ConnectedProgram:
 
         Raises _TableClosedError after the last match, ConnectError like `connect_program`.
         """
-        problem = None
+        problem, is_open = None, False
         if self._is_fresh:
             self._count = 0
         try:
             async with self._make_socket() as socket:
                 if self._lost_at is not None and not self._is_idle:
                     self._say(f"connected again after {time.monotonic() - self._lost_at:.1f} s")
-                self._is_fresh, self.was_open = False, True
+                self._is_fresh, self.was_open, is_open = False, True, True
                 await self._relay(socket)
         except ConnectionClosed as end:
             self._require_open_table(end)
@@ -317,7 +309,9 @@ class _ConnectedProgram:
                 return "the server doesn't serve tables at the moment"
             problem = "the connection was lost"
         except (OSError, InvalidHandshake, InvalidURI) as error:
-            return self._explain_failed_opening(error)
+            if not is_open:
+                return self._explain_failed_opening(error)
+            problem = "the connection was lost"
         self._tries, self._lost_at = 0, None
         return problem
 

@@ -75,7 +75,8 @@ def make_frame(
 def label_handles(names: Mapping[str, str | None]) -> dict[str, str]:
     """Return the names to show by handle, from those of all players, None for a name that isn't shown.
 
-    Equal names, "you", and names that end with another player's handle get their own handle too: no two look alike.
+    Equal names, "you", and names that end with another player's handle get their own handle too, so that no two look
+    alike. A name that is the player's own handle stays as it is, unless it is "you".
     """
     shown = {handle: name for handle, name in names.items() if name is not None}
     counts = Counter(map(str.casefold, shown.values())) | Counter({YOU: 2})
@@ -84,7 +85,8 @@ def label_handles(names: Mapping[str, str | None]) -> dict[str, str]:
     for handle, name in shown.items():
         others = tuple(ending for other, ending in endings.items() if other != handle)
         is_clear = counts[name.casefold()] == 1 and not f" {name}".casefold().endswith(others)
-        labels[handle] = name if is_clear else f"{name} {handle}"
+        is_handle = name == handle and name.casefold() != YOU
+        labels[handle] = name if is_clear or is_handle else f"{name} {handle}"
     return labels
 
 

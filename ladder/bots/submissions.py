@@ -18,7 +18,7 @@ from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_dead
 from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_user, make_viewer, require_unsuspended
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError, LadderSettings
-from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
+from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, fold_name, is_pseudonym, list_signed_up
 from ladder.view_context import ViewContext
 
 _NAMING = "Give the bot another name."
@@ -175,7 +175,7 @@ def _store_submission(
     user = get_acting_user(connection, submission.login)
     party = store.get_party(connection, user)
     name = submission.name or _choose_name(connection, party, submission.bundle)
-    bot = find_bot_ignoring_case(connection, name)
+    bot = find_similar_bot(connection, name)
     _require_own_name(connection, user, name, bot, settings)
     versions = [] if bot is None else store.versions_of(connection, bot.id)
     received_at = now if submission.received_at is None else submission.received_at
@@ -424,7 +424,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
     owner = store.find_user(connection, STAFF_USER.login)
     assert owner is not None, "create_ladder adds the staff"
     bundle = reference.bundle
-    namesake = find_bot_ignoring_case(connection, reference.name)
+    namesake = find_similar_bot(connection, reference.name)
     if namesake is not None and not namesake.is_reference:
         raise LadderError(
             f'the bot "{escape_control(namesake.name)}" belongs to a user.\n'
@@ -460,9 +460,10 @@ def normalize_bot_name(name: str) -> str:
     return normalized
 
 
-def find_bot_ignoring_case(connection: Connection, name: str) -> store.BotRecord | None:
-    """Return the bot of a name, None if it is unknown. Case is ignored, since users would confuse such names."""
-    return next((bot for bot in store.all_bots(connection) if bot.name.casefold() == name.casefold()), None)
+def find_similar_bot(connection: Connection, name: str) -> store.BotRecord | None:
+    """Return the bot of a name, else one whose name looks alike by `fold_name`; None without one."""
+    bots = [bot for bot in store.all_bots(connection) if fold_name(bot.name) == fold_name(name)]
+    return min(bots, key=lambda bot: bot.name != name, default=None)
 
 
 def describe_party(login: str, party: Collection[int]) -> str:

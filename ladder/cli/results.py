@@ -185,6 +185,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
         while True:
             with ladder.reading(STAFF_VIEWER) as context:
                 page = list_events(context, cursor, limit)
+                has_more = page.next_cursor < context.revision
             if not as_json:
                 for event in page.items:
                     print_text(common.format_view_line(event))
@@ -195,7 +196,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
             if page.next_cursor == cursor:
                 time.sleep(EVENTS_POLL_S)
             cursor = page.next_cursor
-    if not as_json and len(page.items) == limit:
+    if not as_json and has_more:
         print_note(f"for later events: --after {page.next_cursor}")
 
 

@@ -20,7 +20,7 @@ from ladder.users.credentials import (
 from ladder.users.erasure import UnfinishedTasksError, erase_user, list_erasable
 from ladder.users.merge import merge_users
 from ladder.users.passwords import find_login, remove_password, set_password, sign_in_by_password
-from ladder.users.pseudonyms import is_pseudonym
+from ladder.users.pseudonyms import fold_name, is_pseudonym
 from ladder.users.roster import (
     SIGNED_UP,
     TAKE_OVER_FIRST,

@@ -46,8 +46,13 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     raise AssertionError("counting doesn't end")
 
 
+def fold_name(name: str) -> str:
+    """Return a name for a comparison: names that differ in case or in repeated spaces alone look alike on pages."""
+    return " ".join(name.split()).casefold()
+
+
 def is_pseudonym(connection: Connection, name: str, except_ids: Collection[int] = ()) -> bool:
     """Return whether a name is the pseudonym of a user with another id than these; "-" and "_" are spaces."""
-    words = name.casefold().replace("-", " ").replace("_", " ").split()
+    folded_name = fold_name(name.replace("-", " ").replace("_", " "))
     users = (user for user in store.all_users(connection) if user.id not in except_ids)
-    return any(user.pseudonym.casefold().split() == words for user in users)
+    return any(fold_name(user.pseudonym) == folded_name for user in users)

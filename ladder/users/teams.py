@@ -16,6 +16,7 @@ from ladder.clock import format_local_time, require_past
 from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import LadderError
 from ladder.users import roster
+from ladder.users.pseudonyms import fold_name
 
 TEAM_COLUMNS = {
     **dict.fromkeys(("login", "login id", "username", "sis login id"), "login"),
@@ -177,13 +178,14 @@ def add_members(
     """
     memberships = store.list_memberships(connection)
     current = current_memberships(connection)
-    team_names = {membership.team.casefold(): membership.team for membership in memberships}
+    teams = [membership.team for membership in memberships]
+    team_names = {**{fold_name(team): team for team in teams}, **{team: team for team in teams}}
     joined_at = now if since is None else since
     joined_count = left_count = 0
     for user, name in people:
         valid_name = normalize_team_name(name)
         _require_no_staff(user)
-        team = team_names.setdefault(valid_name.casefold(), valid_name)
+        team = team_names.get(valid_name) or team_names.setdefault(fold_name(valid_name), valid_name)
         present = current.get(user.login)
         replaced = present if present is not None and present.team == team else None  # by one with another time
         if replaced is not None and since in (None, replaced.joined_at):
@@ -239,10 +241,10 @@ def _refuse_foreign_teams(connection: Connection, people: Sequence[tuple[store.U
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
     named_logins = {user.login for user, _ in people}
-    wanted_teams = {normalize_team_name(team).casefold() for _, team in people}
+    wanted_teams = {fold_name(normalize_team_name(team)) for _, team in people}
     for members in _list_teams_formed_by_members(connection):
         team = members[0].team
-        if team.casefold() in wanted_teams and not {member.login for member in members} <= named_logins:
+        if fold_name(team) in wanted_teams and not {member.login for member in members} <= named_logins:
             logins = ", ".join(escape_control(member.login) for member in members)
             raise LadderError(
                 f"the team {escape_control(team)} was formed by its members: {logins}.\nNo user joined. "

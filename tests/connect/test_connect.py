@@ -1,5 +1,6 @@
 """`arena connect`: a program of this machine at a table of a real server."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import serve
 
-from arena.connect import MatchReporter
+from arena.connect import MatchReporter, SeatAddress, connect_program
 from arena.referee import verify_record
 from tests.command import Command
 from tests.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
@@ -66,24 +67,26 @@ def faults(there: TableServer, match: int = 0) -> list[str]:
 
 
 def test_the_games_of_all_matches_count_but_not_of_a_repeated_hello() -> None:
-    """After a void match, which ends without a line, a game's number begins again."""
+    """A void match ends without a line, and a program that is away may miss a match's first or last ones."""
     reporter = MatchReporter()
     hello = {"type": "hello", "match": {"games": 2, "seats": 2, "your_handle": "A"}, "ruleset": {"name": "coup"}}
     hello["limits"] = {"limit_ms": 500, "bank_ms": 0}
     ends = {"type": "game_over", "winner": 0}
 
-    def count(*numbers: int, over: bool = True) -> str:
+    def count(seed: str, *numbers: int, over: bool = True) -> str:
         """Count a match of these games, each in a new process; return the last text."""
         texts = [""]
         for number in numbers:
             start = {"type": "game_start", "game": number, "seat": 0, "players": ["A", "B"]}
-            for message in (hello, start, {**ends, "game": number}, *[{"type": "match_over"}] * (over and number == 1)):
+            lines = ({**hello, "bot_seed": seed}, start, {**ends, "game": number})
+            for message in (*lines, *[{"type": "match_over"}] * (over and number == 1)):
                 texts += reporter.count_line(json.dumps(message))
         return texts[-1]
 
-    assert count(0, 1) == "match over: 2 of 2 games won, 0 faults"
-    assert count(0, over=False) == "game 1 of 2: you won"
-    assert count(0, 1) == "match over: 5 of 6 games won, 1 not played to the end, 0 faults"
+    assert count("1", 0, 1) == "match over: 2 of 2 games won, 0 faults"
+    assert count("2", 0, over=False) == "game 1 of 2: you won"
+    assert count("3", 1) == "match over: 4 of 6 games won, 2 not played to the end, 0 faults"
+    assert count("4", 0, 1) == "match over: 6 of 8 games won, 2 not played to the end, 0 faults"
 
 
 def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
@@ -214,6 +217,22 @@ def test_a_cut_socket_is_reopened_without_effect_on_the_program(files: Path) -> 
     assert faults(there) == []
 
 
+def test_an_error_of_a_socket_that_had_worked_is_a_lost_connection(files: Path) -> None:
+    texts: list[str] = []
+
+    def say(text: str) -> None:
+        texts.append(text)
+        if text.startswith("game 1 of 2: "):
+            raise ConnectionResetError
+
+    with serve_tables("bot", "program", games=2) as there:
+        seat = SeatAddress(f"{there.url.replace('http', 'ws')}/program", "secret1", None, "the server")
+        results = asyncio.run(connect_program(seat, [sys.executable, str(files / "bot.py")], say))
+    assert (results.games, results.total_games) == (2, 2)
+    assert any(text.startswith("the connection was lost") for text in texts)
+    assert not any("doesn't answer" in text for text in texts)
+
+
 def test_a_restarted_program_stays_in_the_match_when_the_socket_is_cut(files: Path) -> None:
     """Lines to the previous process don't count."""
     once = (
@@ -292,7 +311,7 @@ def test_this_machine_is_reached_without_the_proxy_of_the_environment(files: Pat
 
 def make_hello(games: object, limit_ms: int) -> str:
     match, limits = {"games": games, "seats": 2, "your_handle": "A"}, {"limit_ms": limit_ms, "bank_ms": 0}
-    hello = {"type": "hello", "match": match, "limits": limits, "ruleset": {"name": "coup"}}
+    hello = {"type": "hello", "match": match, "limits": limits, "ruleset": {"name": "coup"}, "bot_seed": "a"}
     return json.dumps(hello, separators=(",", ":"))
 
 

@@ -31,6 +31,8 @@ def test_events_continue_from_a_number(own: Term) -> None:
     last = happened["next_cursor"]
     assert own.json("events", "--after", last) == {"items": [], "next_cursor": last}
     assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("teacher froze the ladder: deadline")
+    texts = [own.arena("events", "--after", start, "--limit", last - start - left).err for left in (0, 1)]
+    assert ["later events" in text for text in texts] == [False, True]
 
 
 def test_events_expire_and_their_numbers_keep_increasing(own: Term) -> None:

@@ -180,8 +180,12 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
     assert own not in str(seat.session)
-    for name in ("bob", "no-login"):
+    for name in ("bob", "no login"):
         assert tables.join_table(ladder, id, code, None, name)
+    id, _ = opened(ladder, user_seats=2)
+    assert tables.join_table(ladder, id, ladder.invitation_code(id), None, "No login")
+    with pytest.raises(LadderError, match="another name"):
+        tables.join_table(ladder, id, ladder.invitation_code(id), None, "no  Login")
 
 
 def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:

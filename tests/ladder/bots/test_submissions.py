@@ -176,11 +176,14 @@ def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: 
     assert [sent(ladder, 1)[0] for _ in range(2)] == [2, 2]
 
 
-def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder) -> None:
-    for number, name in enumerate(("Straße", "STRASSE", "straße"), 1):
-        assert send(ladder, "ada", number, name).version_ref == f"Straße@{number}"
+def test_case_and_repeated_spaces_in_a_bots_name_make_no_other_bot(ladder: Ladder) -> None:
+    """A stored bot keeps its name, though an older version accepted one that looks alike."""
+    for number, name in enumerate(("Die Straße", "DIE STRASSE", "die  straße"), 1):
+        assert send(ladder, "ada", number, name).version_ref == f"Die Straße@{number}"
     with pytest.raises(LadderError, match="belongs to another user"):
-        send(ladder, "bob", "", "STRAßE")
+        send(ladder, "bob", "", "DIE   STRAßE")
+    ladder.database.write(lambda connection: store.get_or_create_bot(connection, "Die  Straße", 2, NOW))
+    assert send(ladder, "ada", 4, "Die  Straße").version_ref == "Die  Straße@1"
 
 
 @pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])

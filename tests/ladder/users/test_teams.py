@@ -247,13 +247,18 @@ def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladd
     assert join_team(ladder, "Red", "bob").joined == 1
 
 
-@pytest.mark.parametrize("name", ["Café", "Cafe\u0301", " CAFÉ "], ids=["equal", "decomposed", "capitals"])
+NAMES = ["Le Café", "Le Cafe\u0301", " LE CAFÉ ", "Le  Café"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=["equal", "decomposed", "capitals", "spaces"])
 def test_forming_a_team_of_an_existing_name_is_no_way_into_it(ladder: Ladder, name: str) -> None:
     configure(ladder, max_team_members=4)
-    form_team(ladder, "dan", "Café")
+    form_team(ladder, "dan", "Le Café")
     with pytest.raises(LadderError, match="exists"):
         form_team(ladder, "bob", name)
-    assert current(ladder) == {"dan": "Café"}
+    assert current(ladder) == {"dan": "Le Café"}
+    assert join_team(ladder, name, "ada", "dan").joined == 1
+    assert current(ladder) == {"ada": "Le Café", "dan": "Le Café"}
 
 
 def test_a_member_of_a_full_team_may_repeat_the_request(ladder: Ladder) -> None:
