@@ -3,7 +3,7 @@
 `Command` is a Popen whose process is made by a helper, one for each process of pytest. The helper is an interpreter
 like that of a command, and loads what commands load. It forks twice, so that the command is an orphan and becomes a
 child of pytest. The command has a session, folder, environment, stdio and limit of its own, /proc shows its words and
-its environment, and it ends as an interpreter ends.
+its environment, and it ends as an interpreter ends, but for its memory, which the kernel frees.
 
 It doesn't have any other state of pytest's process that has changed since the helper began (its capabilities, for
 example), or variables that Python reads at its start. A test about those, or about the start itself, needs a `fresh`
@@ -22,6 +22,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -214,6 +215,23 @@ def show(*shown: list[str]) -> None:
         ctypes.memmove(int(start), data[:size].ljust(size, b"\0"), size)
 
 
+def leave(end: SystemExit) -> None:
+    """End this process as multiprocessing ends its own: an interpreter frees, and so copies, each page of its memory.
+
+    Raises `end` again if an interpreter would report more, such as output that can't be written.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        raise end from None
+    if not isinstance(end.code, int | None):
+        raise end
+    os._exit((end.code or 0) & 0xFF)
+
+
 if __name__ == "__main__":
     import arena.cli
 
@@ -221,4 +239,7 @@ if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as asked:
         serve(asked)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    arena.cli.main()
+    try:
+        arena.cli.main()
+    except SystemExit as end:
+        leave(end)
