@@ -1,6 +1,7 @@
 """Implement `arena compare`, which tests whether NEW is better than OLD."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -167,7 +168,7 @@ def _resolve_versions(
         arguments.append(f"{name}={path}")
     for opponent in against:
         path, _ = _resolve_version(opponent, ladder)
-        name = opponent.replace("/", " ").strip()[-40:]
+        name = re.sub("[/=]", " ", opponent)[-40:].strip()  # a name has no /, and ends before the first =
         arguments.append(opponent if path == opponent else f"{name}={path}")
     return tuple(versions), tuple(arguments)
 

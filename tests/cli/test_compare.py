@@ -205,13 +205,16 @@ def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
 
 
 def test_a_version_may_be_an_opponent(bots: Place) -> None:
+    long_name = f"{'b' * 32}.py"  # with the revision, 40 characters from the slash on
+    bots.bot(f"far/{long_name}")
     repository(bots.folder)
+    git(bots.folder, "branch", "x=1")
     bots.bot("d.py", "# d\n" + QUICK_BOT)
-    opponents = ("--seats", 3, "--against", "c.py", "d.py", "c.py@HEAD")
+    opponents = ("--seats", 3, "--against", "c.py", "d.py", f"far/{long_name}@x=1")
     ran = bots.run("compare", "old.py", "new.py", *opponents, "--max-pairs", 18, "--json")
     assert ran.code == 0, ran.err
-    assert ran.json["opponents"] == ["c", "d", "c.py@HEAD"]
-    assert [row["bot"] for row in ran.json["by_opponent"]] == ["c", "d", "c.py@HEAD"]
+    assert ran.json["opponents"] == ["c", "d", f"{long_name}@x 1"]
+    assert [row["bot"] for row in ran.json["by_opponent"]] == ["c", "d", f"{long_name}@x 1"]
     assert [row["blocks"] for row in ran.json["by_opponent"]] == [4, 4, 4]
 
 
