@@ -198,7 +198,9 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
             bots, notes = load_bots([argument])
             for note in notes:
                 console.print_note(note)
-            bot = build_all([copy_with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+            bot = build_all(
+                [copy_with_kit(bots[0], is_boxed=False, folder=Path(scratch, "bot"))], Path(scratch), BUILD_S
+            )[0]
         except BuildError as problem:
             lines = str(problem).split("\n")
             console.usage_error("\n".join(line for line in lines if not line.startswith(_LOG_HINT)))
@@ -474,7 +476,9 @@ def write_page(
     """
     _require_fitting_page(games, viewer)
     bots = dict.fromkeys(bot for record, _, _ in games for bot in record.header.bots)
-    title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
+    title = ", ".join(bots)
+    if len(bots) > _MAX_TITLE_NAMES:
+        title = f"{format_count(len(bots), 'bot')} of {source.resolve().name}"
     matches = [
         _make_page_match(path, list(games_of_file), viewer)
         for path, games_of_file in groupby(games, key=lambda chosen_game: chosen_game[2])

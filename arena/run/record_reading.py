@@ -69,8 +69,9 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
 
     file: of the record; {} if it isn't in a run's folder. Logs that can't be read are left out.
     """
-    path = file.parent.parent / "logs"
-    if file.parent.name != "records" or not path.is_dir():
+    records = file.absolute().parent
+    path = records.parent / "logs"
+    if records.name != "records" or not path.is_dir():
         return {}
     folder = LogFolder(path)
     logs_by_bot: dict[str, list[bytes]] = {}

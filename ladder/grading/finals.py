@@ -523,10 +523,10 @@ def _plan_tables(
     except ValueError as error:
         [(largest, _)] = Counter(final.owner_groups).most_common(1)
         owned = zip(versions, final.owner_groups, strict=True)
-        version_refs = ", ".join(version.version_ref for version, group in owned if group == largest)
+        refs = ", ".join(version.version_ref for version, group in owned if group == largest)
         raise LadderError(
-            f"these {len(versions)} versions can't play a final: {error}.\nBots of one owner or team never meet: "
-            f"{escape_control(version_refs)}. Disable one, or wait for other bots."
+            f"{format_count(len(versions), 'version')} can't play a final: {error}.\n"
+            f"Bots of one owner or team never meet: {escape_control(refs)}. Disable one, or wait for other bots."
         ) from None
 
 

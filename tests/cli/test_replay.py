@@ -161,6 +161,16 @@ def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(record_folder: P
     assert replay(record_folder, "--html", tmp_path / "no" / "page.html").exit_code == 1
 
 
+def test_the_page_of_many_bots_is_named_after_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = random_game(PRESETS["coup"], 4, seed=1)
+    other_record = changed(record, header=changed(record.header, match=1, bots=("a", "b", "c", "d")))
+    records = save(tmp_path, record) / "records"
+    (records / "000001.jsonl").write_text(referee.write_record(other_record), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert replay(".", "--html", "page.html").exit_code == 0
+    assert f"<title>Coup: 8 bots of {tmp_path.name}</title>" in Path("page.html").read_text("utf-8")
+
+
 def test_a_page_for_one_bot_has_only_its_own_view(record_folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = replay(record_folder, "--html", page, "--seat", "bot2")

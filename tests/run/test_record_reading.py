@@ -1,9 +1,11 @@
 """Tests of the results in a match's record, one for each game. The referee's tests check the records themselves."""
 
+from pathlib import Path
+
 import pytest
 
 from arena import referee
-from arena.run import FolderError, record_results
+from arena.run import FolderError, read_logs, record_results
 
 BOTS = ("honest", "bad", "third")
 
@@ -78,6 +80,14 @@ def test_a_record_gives_the_results_that_its_text_gives() -> None:
     """A session counts the objects of its workers; a later one reads the records."""
     whole = record(game(0, (0, 1, 2), [referee.Fault(1, "timeout", 3)]), game(1, (1, 2, 0), [], winner=None))
     assert record_results(referee.write_record(whole)) == referee.game_results(whole)
+
+
+def test_logs_are_found_from_within_the_folder_of_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("records", "logs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "logs" / "000005-bad-1.txt").write_bytes(b"output")
+    monkeypatch.chdir(tmp_path / "records")
+    assert read_logs(Path("000005.jsonl"), record()) == {"bad": [b"output"]}
 
 
 def test_an_invalid_record_is_refused() -> None:
