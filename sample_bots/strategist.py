@@ -196,7 +196,8 @@ class Table:
             blocker, block_role = self.block(actor, action, target, me if stage == BLOCK else -1)
         if blocker is not None:
             asked_me = stage == CHALLENGE_BLOCK
-            doubter = me if asked_me and answer else self.doubter(blocker, block_role, me if asked_me else -1, actor)
+            already_asked = me if asked_me else -1
+            doubter = me if asked_me and answer else self.doubter(blocker, block_role, already_asked, actor)
             if doubter is None or self.proves(blocker, block_role, doubter):
                 return
         self.resolve(actor, action, target)

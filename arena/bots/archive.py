@@ -57,10 +57,9 @@ class ArchiveError(Exception):
 def pack(path: Path, archive: IO[bytes]) -> None:
     """Write the files that a bot's digest covers to a tar archive, in the same order; equal files make equal bytes.
 
-    path: a folder, whose links are stored as links, wherever they lead, or a bare file, which keeps its name.
-    If the bare file is a link, the file that it leads to is stored. The digest of the unpacked files is that of the
-    packed ones. Raises OSError if a file can't be read or the archive can't be written; BotError if there are too many
-    files.
+    path: a folder, whose links are stored as links, wherever they lead, or a bare file, which keeps its name. Of a link
+    in place of a bare file, the file that it leads to is stored. The unpacked files have the digest of the packed ones.
+    Raises OSError if a file can't be read or the archive can't be written, BotError for too many files.
     """
     with tarfile.open(fileobj=archive, mode="w|", format=tarfile.GNU_FORMAT) as entries:
         if path.is_dir():
@@ -103,9 +102,10 @@ def unpack(
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
             _add_tar_entries(entries, target, max_bytes)
-            while pax and (block := entries.fileobj.read(_COPY_BYTES)):
-                if any(block):  # tarfile treats a damaged pax header as the end
-                    raise ArchiveError("there is data after the archive's end, or a header is damaged")
+            if pax:
+                while block := entries.fileobj.read(_COPY_BYTES):
+                    if any(block):  # tarfile treats a damaged pax header as the end
+                        raise ArchiveError("there is data after the archive's end, or a header is damaged")
     except (tarfile.TarError, ValueError):
         raise ArchiveError("the archive is truncated or damaged") from None
     except RecursionError:

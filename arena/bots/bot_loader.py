@@ -244,10 +244,10 @@ def is_missing_kit(bot: Bot, is_boxed: bool) -> bool:
 
 
 def copy_with_kit(bot: Bot, is_boxed: bool, folder: Path) -> Bot:
-    """Copy a bot that lacks its kit, with the kit, into the new folder `folder`; return the copy, else the bot itself.
+    """Return a copy, with its kit and in the new folder `folder`, of a bot that lacks its kit; else the bot itself.
 
-    A folder in Python that imports `coup_env` gets it, too. is_boxed: whether it plays in a box; the kit of a Python
-    bot that doesn't is compiled. Raises BotError if the files aren't accepted, OSError if they can't be copied.
+    The copy of a folder in Python that imports `coup_env` gets that, too. is_boxed: whether the bot plays in a box; if
+    not, its Python kit is compiled. Raises BotError if files aren't accepted, OSError if they can't be copied.
     """
     if bot.kit is None or not is_missing_kit(bot, is_boxed):
         return bot
@@ -298,11 +298,10 @@ NO_MODELS = (
 def load_bots(
     arguments: Sequence[str], programs: Programs | None = None, root: Path = Path(), *, models: bool = False
 ) -> tuple[list[Bot], list[str]]:
-    """Resolve the bot arguments of a command line, without building or starting the bots.
+    """Return the bots of a command line's arguments, in their order, and notes for stderr, one line each.
 
-    programs: the programs that run bots, None for the user's own. root: the folder of relative paths; messages don't
-    contain it. models: whether language models may play. Return the bots in the order of the arguments, and notes for
-    stderr, one line each. Raises BotError at the first bot that can't play.
+    No bot is built or started. programs: those that run bots, None for the user's own. root: the folder of relative
+    paths, which messages omit. models: whether language models may play. Raises BotError at the first bot that can't.
     """
     bots: list[Bot] = []
     requests: list[NameRequest] = []

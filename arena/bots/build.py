@@ -459,7 +459,7 @@ class BytecodeCache:
         return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.files_of(bot, choice, sandbox))
 
     def files_of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
-        """Return the bytecode of a bot for these boxes, compiled unless it is cached; () if it has none."""
+        """Return the bytecode of a bot for these boxes, compiled or from the cache; () without, or if that fails."""
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)

@@ -229,9 +229,8 @@ _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g
 def language_of(bot: Bot) -> str | None:
     """Return the displayed name of a bot's language, None if unknown. Raises OSError if its folder can't be read.
 
-    The kit and the program that starts the bot come first, then its build and files. A shell that starts or builds the
-    bot, and Python among the build and the files of a bot with a build, may only help: they count if there is no
-    other language.
+    The kit and the program that starts the bot come first, then its build and files. What may only help counts last: a
+    shell, and Python in the build and the files of a bot with a build.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]

@@ -55,7 +55,7 @@ def smoke_test(bot: bots.Bot, settings: CheckSettings, mute: Callable[[], None])
         with check.open_table(settings.rules[0]) as table:
             table.greet(settings.hello_s)
             table.notify = (2.0, mute)
-            table.play(enough=8)
+            table.play(requests=8)
     except StepFailedError as failed:
         is_silent = failed.code == "timeout" and failed.step.received is None
         if settings.silence_fails or not is_silent:
@@ -139,7 +139,7 @@ class BotCheck:
         return self._report_files(bot, "; ".join([bot.command, *remarks]))
 
     def _report_files(self, bot: bots.Bot, command: str) -> CheckStep:
-        """Return the step with the command, and the first finding about the files of the bot, as the user has them."""
+        """Return the step with the command and a finding, if any, about the bot's files as the user has them."""
         if bots.is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
             return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
@@ -183,7 +183,7 @@ class BotCheck:
             step = self.make_step(Severity.FAIL, error.problem, self.advise_on_build(error.help, log))
             raise StepFailedError(self.add_build_log(step, error.excerpt, log)) from None
         except bots.BotError as problem:
-            raise StepFailedError(self.start_error_step(problem, self.bot.build)) from None
+            raise StepFailedError(self.make_start_error_step(problem, self.bot.build)) from None
         self.siblings = list_siblings(self.bot)
         warnings = bots.excerpt_warnings(log)
         command, duration_s = " ".join(self.bot.build or ()), time.monotonic() - start_s
@@ -209,7 +209,7 @@ class BotCheck:
             try:
                 yield table
             except ConnectionBrokenError as broken:
-                raise StepFailedError(self.fault_step(broken, table), broken.code) from None
+                raise StepFailedError(self.make_fault_step(broken, table), broken.code) from None
 
     @contextmanager
     def open_undiagnosed_table(self, rules: Ruleset, seats: int | None) -> Iterator[ScriptedTable]:
@@ -226,7 +226,7 @@ class BotCheck:
                 program = settings.bytecode.program(self.bot, settings.choice, settings.sandbox)
                 box = settings.sandbox.start(program, limits)
         except ProgramError as problem:
-            raise StepFailedError(self.start_error_step(problem)) from None
+            raise StepFailedError(self.make_start_error_step(problem)) from None
         try:
             connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             table = ScriptedTable(connection, spec, settings.timeouts)
@@ -290,12 +290,12 @@ class BotCheck:
         """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
         table.connection.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
         for table.altered, table.change in _ALTERED.items():
-            table.play(enough=3)
+            table.play(requests=3)
         table.altered, table.change = "", lambda line: line
         yield self.ok("ignores unknown lines, unknown fields and the order of fields")
         self.step = "error line"
         table.send_warning()
-        table.play(enough=3)
+        table.play(requests=3)
         yield self.ok("continues after an error line")
 
     def check_exit(self, connection: BotConnection) -> CheckStep:
@@ -377,8 +377,8 @@ class BotCheck:
         seats = self.settings.seats or max(count for count in range(2, 11) if rules.problem(count) is None)
         with self.open_table(replace(rules, turn_limit=_DRAWN_AFTER), seats) as table:
             table.greet(self.settings.hello_s)
-            for enough in (8, MATCH_REQUESTS, 3):
-                table.play(enough=enough, calm=enough > 8)
+            for requests in (8, MATCH_REQUESTS, 3):
+                table.play(requests=requests, calm=requests == MATCH_REQUESTS)
 
     def _make_kinds_step(self, requests: Counter[str], answers: Counter[str], games: int) -> CheckStep:
         """Return the step with a row (kind, asked, answered) for each kind of request, sorted."""
@@ -441,7 +441,8 @@ class BotCheck:
         """
         self.step = "endurance"
         settings, rules = self.settings, self.settings.rules[0]
-        with self.open_table(rules, settings.seats or (4 if rules.problem(4) is None else None)) as table:
+        default_seats = 4 if rules.problem(4) is None else None
+        with self.open_table(rules, settings.seats or default_seats) as table:
             times, deadline_s = table.connection.times, settings.clock() + settings.endurance_s
             table.is_over = lambda: len(times) >= MATCH_REQUESTS or settings.clock() > deadline_s
             table.pause_s = settings.pause_s
@@ -449,7 +450,7 @@ class BotCheck:
             self.reported_s = -math.inf
             while not table.is_over():
                 yield from self.report_progress(f"{len(times)} of {MATCH_REQUESTS} requests")
-                table.play(enough=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
+                table.play(requests=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
             step = self._make_endurance_step(len(times), table.counts.games, self.usage.limits_ahead())
         yield step
 
@@ -505,7 +506,7 @@ class BotCheck:
             files=list_files(bot),
         )
 
-    def start_error_step(self, problem: Exception, argv: tuple[str, ...] | None = None) -> CheckStep:
+    def make_start_error_step(self, problem: Exception, argv: tuple[str, ...] | None = None) -> CheckStep:
         """Return the current step, failed because the bot's program, or the command `argv`, can't be started."""
         message, _, help = str(problem).partition("\n")
         diagnosis = diagnose_fault(self.make_context("start_failed", message, argv))
@@ -513,7 +514,7 @@ class BotCheck:
             message, help = diagnosis
         return self.make_step(Severity.FAIL, message, help)
 
-    def fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
+    def make_fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
         """Return the current step, failed by a fault, with its diagnosis. This may start other processes of the bot."""
         connection = table.connection
         stderr = connection.stderr()

@@ -113,7 +113,7 @@ class Endurance:
         """Return the growth of the time of a request; `total_ms`: the sum of all times at each of `counts` requests.
 
         The time is extrapolated as a power of the number of requests, by the middle and the last third of the rows.
-        None: it hasn't grown from each third to the next, and by more than `least_ms`, or there are too few rows.
+        None: there are too few rows, it hasn't grown from each third to the next, or by no more than `least_ms`.
         """
         thirds = _average_thirds(counts, total_ms)
         if thirds is None:

@@ -46,12 +46,14 @@ class FaultReplay:
         """
         is_slow = sum(table.connection.waits[-_RECENT_REQUESTS:]) > self._settings.enough_s
         hangs = fault.facts.reads and cpu_share(fault) <= IDLE
-        if is_slow or b"rand" in fault.source.lower() or (fault.code == "timeout" and not hangs):
+        may_be_late_again = is_slow or (fault.code == "timeout" and not hangs)
+        if may_be_late_again or b"rand" in fault.source.lower():
             return ""
         lines = _list_lines_until(table.connection.sent_lines, fault.sent + b"\n")
         kinds = [str(parse_object(line).get("type")) for line in lines]
         starts = [index for index, kind in enumerate(kinds) if kind == "game_start"]
-        if starts and fault.has_ended and (advice := self._advise_on_end(table, lines, kinds)):
+        advice = self._advise_on_end(table, lines, kinds) if starts and fault.has_ended else ""
+        if advice:
             return advice
         is_first_game = len(starts) <= 1
         if is_first_game or self._find_fatal_line(table, lines[starts[-1] :], 0) is not None:

@@ -221,7 +221,8 @@ def _find_error(lines: Sequence[str]) -> str:
         elif "Assertion `" in line or line.endswith(("Error)", "Exception)")) or ".pl line " in line:
             likely_line = likely_line or line
         elif line.startswith("coup_kit: ") and " failed " in line:
-            likely_line = likely_line or (next_line.strip() if next_line.startswith("  ") else line)
+            error_line = next_line.strip() if next_line.startswith("  ") else line
+            likely_line = likely_line or error_line
     return certain_line or likely_line
 
 

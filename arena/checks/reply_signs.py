@@ -122,15 +122,16 @@ _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
 
 
 def fixed_buffer(fault: FaultContext) -> str:
-    """Return how many bytes the buffer seems to hold into which the bot reads requests; "" without a sign of one.
+    """Return how many bytes the buffer holds that seems to cut the bot's requests; "" without a sign of one.
 
-    A cut request can cause an unknown id, a crash without a message, or an error of a JSON parser. A buffer's size
-    counts if the error or the program names it, or if this is the first request that fills such a buffer.
+    Signs are an unknown id, a crash without a message, or an error of a JSON parser; and a usual size that the error or
+    the program names, or that this request is the first to exceed.
     """
     error_text = " ".join(fault.stderr_lines[-12:]) if fault.has_ended else ""
     has_other_id = wrong_id(fault) and not answers_request_before(fault)
     has_crashed = fault.facts.signal and not last_error(fault)
-    if not has_other_id and not has_crashed and not any(text in error_text for text in _PARSERS):
+    has_parse_error = any(text in error_text for text in _PARSERS)
+    if not (has_other_id or has_crashed or has_parse_error):
         return ""
     for size in _BUFFERS:
         is_first = len(fault.kinds) > 1 and fault.longest + 1 < size

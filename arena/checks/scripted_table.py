@@ -106,14 +106,14 @@ class ScriptedTable:
         return self.connection.hello(referee.hello(self.spec, 0), within_s)
 
     def play(
-        self, wanted: frozenset[str] = frozenset(), *, override: bool = False, enough: int = 30, calm: bool = False
+        self, wanted: frozenset[str] = frozenset(), *, override: bool = False, requests: int = 30, calm: bool = False
     ) -> None:
-        """Play the next game; after `enough` requests, or once all `wanted` kinds have occurred, the opponents forfeit.
+        """Play the next game; after `requests`, or once all `wanted` kinds have occurred, the opponents forfeit.
 
         `override`: replace up to two moves of the bot that don't lead to a wanted kind. `calm`: the opponents rarely
         attack, so that the game is long.
         """
-        _Game(self, wanted, override, enough, calm).play()
+        _Game(self, wanted, override, requests, calm).play()
 
     def ask(
         self, kind: str, requests: referee.wire.PhaseRequests, view: coup.View, feed: referee.wire.LineCursor
@@ -193,7 +193,7 @@ class _Game:
     """One game of a table; see `ScriptedTable.play` for the parameters."""
 
     def __init__(
-        self, table: ScriptedTable, wanted_kinds: frozenset[str], override: bool, enough: int, calm: bool
+        self, table: ScriptedTable, wanted_kinds: frozenset[str], override: bool, requests: int, calm: bool
     ) -> None:
         self.table = table
         self.number = table.start_game()
@@ -202,7 +202,7 @@ class _Game:
         self.wanted = wanted_kinds & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
         self.is_steered = bool(self.wanted)  # towards a wanted kind
         self.overrides_left = _OVERRIDES if override else 0
-        self.requests_left = enough
+        self.requests_left = requests
         self.calm = calm
         self.is_over = False
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")

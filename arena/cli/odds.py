@@ -161,15 +161,18 @@ def _make_request_table(answer: OddsAnswer) -> RenderableType:
     """Return the chances of each opponent, a column each, with a row for each role."""
     seats, opponents = answer.seats or (), answer.held_by_opponent or ()
     rows = [[role, *(f"{chances[role]:.1%}" for chances in opponents)] for role in answer.copies_unseen]
-    return Group(
-        Text(
-            f"{answer.rules}, {answer.players} players; you have {', '.join(answer.own)}; {answer.unseen} cards unseen"
-        ),
-        Text(),
-        console.make_table(["role", *(console.Column(f"seat {seat}", number=True) for seat in seats)], rows),
-        Text(),
-        Text("Chance that the opponent has the role, as in kits. It ignores claims.", style="dim"),
+    title = f"{answer.rules}, {answer.players} players; you have {', '.join(answer.own)}; {answer.unseen} cards unseen"
+    columns: list[str | console.Column] = ["role", *(console.Column(f"seat {seat}", number=True) for seat in seats)]
+    return _group(
+        title,
+        console.make_table(columns, rows),
+        "Chance that the opponent has the role, as in kits. It ignores claims.",
     )
+
+
+def _group(title: str, table: RenderableType, *notes: str) -> RenderableType:
+    """Return a title, a table and dim notes, with a blank line between them."""
+    return Group(Text(title), Text(), table, Text(), *(Text(note, style="dim") for note in notes))
 
 
 def _parse_roles(flag: str, text: str, ruleset: Ruleset) -> list[Role]:
@@ -237,13 +240,8 @@ def _make_odds_table(
         [role.value, str(copies), *(f"{float(chances[role]):.1%}" for chances in chance_columns.values())]
         for role, copies in result.copies.items()
     ]
-    return Group(
-        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{face_up}; {result.unseen} cards unseen"),
-        Text(),
-        console.make_table(
-            ["role", *(console.Column(name, number=True) for name in ("unseen", *chance_columns))], rows
-        ),
-        Text(),
-        Text(note, style="dim"),
-        Text("The odds ignore what players reveal, keep or claim.", style="dim"),
-    )
+    title = f"{ruleset.name}, {players} players; you have {', '.join(own)}{face_up}; {result.unseen} cards unseen"
+    names = ("unseen", *chance_columns)
+    columns: list[str | console.Column] = ["role", *(console.Column(name, number=True) for name in names)]
+    ignored = "The odds ignore what players reveal, keep or claim."
+    return _group(title, console.make_table(columns, rows), note, ignored)

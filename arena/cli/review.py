@@ -70,10 +70,11 @@ def review(
             result = _review_with_progress(records, bot, max_games, jobs, early_stop, chooser)
         except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
             console.fail(f"{path}: {problem}")
-    if html is not None and result.games:
-        _write_page(html, path, records, result)
-    elif html is not None:
-        console.print_note(f"no game of {path} that {bot} lost was reviewed: {html} isn't written")
+    if html is not None:
+        if result.games:
+            _write_page(html, path, records, result)
+        else:
+            console.print_note(f"no game of {path} that {bot} lost was reviewed: {html} isn't written")
     elif not result.lost and not as_json:
         console.print_note(f"{bot} lost no game of {path}")
     if as_json:

@@ -248,7 +248,7 @@ def _read_number(value: Any) -> int | None:
 
 
 def _find_object(text: str) -> Message | None:
-    """Return the last JSON object with `move` in a text, None without one."""
+    """Return the last JSON object with `move` in a text, None without one. An object within another doesn't count."""
     move_object, decoder = None, json.JSONDecoder()
     start = text.find("{")
     while start >= 0:

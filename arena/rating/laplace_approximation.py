@@ -230,7 +230,7 @@ def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
 
 
 def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
-    """Find the maximum of the posterior. `start` (n,), the first strengths to try, only changes the time this takes."""
+    """Return the posterior at its maximum, or after MAX_STEPS steps. start: (n,), the first strengths, saves steps."""
     bots = len(prior.predecessors)
     strengths = np.zeros(bots) if start is None else start
     likelihood, scores, information = model(strengths, matches)

@@ -192,11 +192,12 @@ def replay_page(
 ) -> str:
     """Return the HTML of a page that shows matches from `make_replay_object`.
 
-    The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
-    a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
-    these games, or that of `arena.review.review_person` on a player's own. place: where the page opens if its address
-    names no place, such as "#game=1&turn=16&seat=2". log_bytes: as of `pack_matches`. home: (address, label) of the
-    link back. Raises ValueError if there is no game.
+    The page contains only what the objects contain, and says whose knowledge that is. Raises ValueError without a game.
+
+    - front: the bot from whose view a page with all cards opens; the reader can switch to all cards.
+    - review: of these games by `arena review --json`, or of a player's own ones by `arena.review.review_person`.
+    - place: where the page opens if its address names no place, such as "#game=1&turn=16&seat=2".
+    - log_bytes: as of `pack_matches`. home: (address, label) of the link back.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("no game to show")
@@ -278,12 +279,14 @@ def table_page(
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
-    rules: as made by `arena.coup.make_rules_object`, or several by name, of which `?rules=NAME` selects one. socket:
-    the path of the table's WebSocket; None if the page around this one is the server. home: (address, label) of the
-    link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free seat.
-    invitation: the `link` for others, and its QR `code` as a data URL. lessons: from `arena.lessons`, in place of a
-    server. reviews: whether a player may have a match reviewed: the replay's address then takes `?review=1`.
-    rulesets: those that the table's opener may choose: name, about and max_seats of each.
+    - rules: as made by `arena.coup.make_rules_object`, or several by name, of which `?rules=NAME` selects one.
+    - socket: the path of the table's WebSocket; None if the page around this one is the server.
+    - home: (address, label) of the link back. banner: a line of text above the table.
+    - join: the path of the page on which a viewer takes a free seat.
+    - invitation: the `link` for others, and its QR `code` as a data URL.
+    - lessons: from `arena.lessons`, in place of a server.
+    - reviews: whether a player may have a match reviewed: the replay's address then takes `?review=1`.
+    - rulesets: those that the table's opener may choose: name, about and max_seats of each.
     """
     body = "".join(
         (

@@ -164,9 +164,9 @@ def preflight_all(
 ) -> list[RejectedBot]:
     """Test-start all bots of a run but its language models, and return the ones that can't play, in order.
 
-    `on_mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
-    those of a match, but at least two seconds for a request, since all bots run at the same time. If they allow over
-    twelve seconds, a bot that takes them isn't checked further. Raises SandboxError or OSError if this machine fails.
+    A request may take as long as in a match, but at least two seconds, since all bots run at the same time. A bot that
+    is silent for twelve seconds, which a match would allow, counts as able to play. on_mute: called, from any thread,
+    for a bot that is silent for two seconds. Raises SandboxError or OSError if this machine fails.
     """
     timing = config.settings.timing
     allowed_s = max(_SHORT_S, (timing.limit_ms + timing.bank_ms) / 1000)

@@ -202,8 +202,8 @@ class RunFolder:
     def create(self, config: dict[str, Any], fill: Callable[[], object] = lambda: None) -> None:
         """Create the folder, call `fill`, and write run.json last, so that a folder with run.json is complete.
 
-        config: the content of run.json. Raises FolderError if the folder exists or can't be created. After an exception
-        the folder is gone.
+        config: the content of run.json. Raises FolderError if the folder exists or can't be created or filled; a new
+        folder that isn't complete is removed at any exception.
         """
         self.refuse_existing()
         try:

@@ -139,21 +139,23 @@ def proportion_difference(
     freedom; None if either has fewer than two matches. joint: the counts of the matches they share; None if they share
     none. Both need a case.
     """
-    p, q = proportion.count / proportion.total, other.count / other.total
+    share, other_share = proportion.count / proportion.total, other.count / other.total
+    difference = share - other_share
     if min(proportion.matches, other.matches) < 2:
-        return p - q, None
+        return difference, None
     freedom, correlation = _welch_freedom(proportion, other), 0.0
     if joint is not None and joint.matches:
         freedom = min(freedom, proportion.matches + other.matches - joint.matches - 1)
         correlation = joint.correlation(proportion, other)
     errors, min_errors = student_t_quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
-    (p_low, p_high), (q_low, q_high) = proportion.within(errors, min_errors), other.within(errors, min_errors)
+    low, high = proportion.within(errors, min_errors)
+    other_low, other_high = other.within(errors, min_errors)
     min_width = 0.0
     if correlation:
         min_width = errors * _combine_errors(sqrt(proportion.variance), sqrt(other.variance), correlation)
-    lower_width = max(min_width, _combine_errors(p - p_low, q_high - q, correlation))
-    upper_width = max(min_width, _combine_errors(p_high - p, q - q_low, correlation))
-    return p - q, (max(-1.0, p - q - lower_width), min(1.0, p - q + upper_width))
+    lower_width = max(min_width, _combine_errors(share - low, other_high - other_share, correlation))
+    upper_width = max(min_width, _combine_errors(high - share, other_share - other_low, correlation))
+    return difference, (max(-1.0, difference - lower_width), min(1.0, difference + upper_width))
 
 
 def _combine_errors(error: float, other_error: float, correlation: float) -> float:

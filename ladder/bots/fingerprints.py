@@ -39,9 +39,11 @@ def count_covered_chars(offsets: Any) -> int:
 def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Compare programs, (owner, kind, text), of different owners, ignoring text in `common`, (kind, text).
 
-    Return `pairs`, (index, other index, percent of the first in the other, percent of the other in the first), and
-    `skipped`, the indices of programs that took too long or could not be parsed, and `common`, those of programs
-    without any text that isn't in `common`.
+    Return by name:
+
+    - `pairs`: (index, other index, percent of the first in the other, percent of the other in the first).
+    - `skipped`: the indices of programs that took too long or could not be parsed.
+    - `common`: the indices of programs without any text of their own.
     """
     prints = _make_fingerprints(programs, common)
     pairs = []

@@ -72,11 +72,12 @@ def submit_bot(
 ) -> AcceptedSubmission:
     """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
-    Without a name this is the next version of the owner's only bot. Else the files name the bot or, if it
-    `uses_pseudonym`, the pseudonym names a first one, since names are public and staff's files may contain the user's.
-    The same files submitted twice in a row are one version. received_at, submitted_by: as of `Submission`; None: now,
-    and the user. If staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
-    LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
+    name: of the bot; None: that of the owner's only bot, else the name in the files. uses_pseudonym: instead of these,
+    the user's pseudonym names a first bot, since names are public and files that staff has may contain the user's.
+    received_at, submitted_by: as of `Submission`; None: now, and the user. No daily quota applies to a given time.
+
+    The same files submitted twice in a row are one version. Raises BotError if the files aren't a bot, LadderError for
+    an unknown user, another user's bot, an exceeded quota, or a time in the future.
     """
     settings = ladder.settings
     with ladder.database.read() as connection:

@@ -169,8 +169,7 @@ FILE = ExistingPath("Name a file.", dir_okay=False)
     "--until",
     type=click.Choice(["idle", "decided"]),
     help="idle: stop when no check, challenge or final is pending. decided: stop when the leader is within 2 "
-    "points of the "
-    "best with a probability of 98 %.",
+    "points of the best with a probability of 98 %.",
 )
 @option(
     "--executor",

@@ -114,6 +114,7 @@ def _require_guarded_routes() -> None:
 
 
 def _add_exception_handlers(app: FastAPI) -> None:
+    """Make the app answer an exception in a route with an error, as a page or as JSON."""
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
     app.add_exception_handler(LadderError, lambda http, problem: _make_error_response(http, 400, str(problem)))

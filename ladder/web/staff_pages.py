@@ -287,7 +287,7 @@ def people(
     state: Literal["", "never_signed_in", "not_submitted", "not_playing"] = "",
     after: str | None = None,
 ) -> dashboards.UserAdminList:
-    """Return fifty users that match all words of `search`, a section and a state, after the pseudonym `after`."""
+    """Return up to fifty users that match all words of `search`, a section and a state, after the pseudonym `after`."""
     try:
         current = make_grades_page(ladder, context, None, None).grades
     except LadderError:  # the page of grades shows it
@@ -326,21 +326,21 @@ def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
     Raises LadderError if it is too large, or no roster.
     """
     name = (roster.filename or "the roster")[:MAX_FILE_NAME_CHARS]
-    file = data = roster.file.read()
+    utf8_file = file = roster.file.read()
     if len(file) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
     try:
         people = parse_roster(file, name)
     except RosterEncodingError as error:
-        data = error.converted  # to UTF-8
-        people = parse_roster(data, name)
+        utf8_file = error.converted
+        people = parse_roster(utf8_file, name)
     return render_form(
         request,
         "import_preview.html",
         taken=preview_import(request.ladder, people, name),
         name=name,
-        data=base64.b64encode(data).decode(),
-        converted=data != file,
+        data=base64.b64encode(utf8_file).decode(),
+        converted=utf8_file != file,
     )
 
 
