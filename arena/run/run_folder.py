@@ -89,9 +89,9 @@ _Log = tuple[int, int, int]  # match, process, bytes
 class LogFolder:
     """A folder of log files, limited in size for each bot. Only one object at a time may write to the folder."""
 
-    def __init__(self, folder: Path, kept_bytes: int = MAX_LOG_BYTES) -> None:
+    def __init__(self, folder: Path, max_bytes: int = MAX_LOG_BYTES) -> None:
         self._folder = folder
-        self._max_bytes = kept_bytes
+        self._max_bytes = max_bytes
         self._by_bot: dict[str, list[_Log]] | None = None  # each bot's files in order; None until they are needed
 
     def add(self, match: int, bot: str, process: int, data: bytes) -> None:

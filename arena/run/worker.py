@@ -192,27 +192,21 @@ def _sum_timeout_waits(record: referee.Record) -> tuple[tuple[str, int, float], 
     return tuple((bot, len(waits), sum(waits)) for bot, waits in waits_by_bot.items())
 
 
-_worker: Worker | None = None  # of this process
+_workers: list[Worker] = []  # of this process: none until it is a worker, then one
 
 
 def start_worker(cache: Path) -> None:
     """Make this process a worker that uses the bots in this folder; remove the leftovers of dead workers."""
-    global _worker
     if remove_dead_scratch():
         cleanup_all_stale()
-    _worker = Worker(BotCache(cache))
-    atexit.register(_worker.close)  # SIGTERM raises SystemExit in a worker
-
-
-def find_worker() -> Worker | None:
-    """Return this process's worker, None if it isn't one yet."""
-    return _worker
+    _workers[:] = [Worker(BotCache(cache))]
+    atexit.register(_workers[0].close)  # SIGTERM raises SystemExit in a worker
 
 
 def play_job(job: Job) -> MatchOutput:
     """Play a job in this process, which must be a worker; see `Worker.play`."""
-    assert _worker is not None, "start_worker comes first"
-    return _worker.play(job)
+    assert _workers, "start_worker comes first"
+    return _workers[0].play(job)
 
 
 _MAX_CACHE_BYTES = 4 << 30  # about a thousand bots; removed ones are sent again when needed
@@ -292,16 +286,14 @@ def _get_or_start_worker() -> Worker:
 
     Raises WorkerRejectedError if the folder of its bots can't be used.
     """
-    if _worker is None:
+    if not _workers:
         try:
             folder = cache_folder()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home folder, as in some containers
             raise WorkerRejectedError(f"the folder for bots can't be used ({problem}): set ARENA_CACHE") from problem
         start_worker(folder)
-    worker = find_worker()
-    assert worker is not None
-    return worker
+    return _workers[0]
 
 
 def _hold_bots(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> None:

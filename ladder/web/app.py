@@ -122,9 +122,8 @@ def _add_exception_handlers(app: FastAPI) -> None:
     app.add_exception_handler(BotError, lambda http, problem: _make_error_response(http, 400, str(problem)))
     app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
-    app.add_exception_handler(  # as of NUL
-        DataError, lambda http, _: _make_error_response(http, 400, MALFORMED_REQUEST)
-    )
+    # For example of a NUL in a text.
+    app.add_exception_handler(DataError, lambda http, _: _make_error_response(http, 400, MALFORMED_REQUEST))
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_internal_error)
 
