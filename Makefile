@@ -189,8 +189,9 @@ site: $(VENV)/.docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
 
 # Builds the playground as static files in build/playground; try it with python -m http.server --directory build/playground.
+PLAYGROUND := build/playground
 playground: $(VENV)/.run
-	$(BIN)/python -m arena.playground.build build/playground
+	$(BIN)/python -m arena.playground.build $(PLAYGROUND)
 
 # Compares 100,000 random games with a second implementation of the rules, and as many in C with those in Python, for which
 # `make compiled` comes first: about half an hour on two cores. It also simulates 2,000 studies of language models, plays all
@@ -234,4 +235,4 @@ $(VENV)/.test: $(VENV)/.run
 
 $(VENV)/.dev: $(VENV)/.run
 	$(PIP) install -c constraints.txt -e '.[dev]'
-	@touch $@
+	@touch $@ $(addprefix $(VENV)/.,ladder web docs test)  # it has theirs

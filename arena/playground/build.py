@@ -114,11 +114,12 @@ class _Folder:
         self.names[name] = f"{stem}.{digest[:12]}.{ending}" if hashed else name
         path = self.folder / self.names[name]
         path.write_bytes(content)
-        packed = CACHE / f"{digest}.br"
-        if not packed.exists():
-            _run("node", "-e", _BROTLI, path, packed)
-        if packed.stat().st_size < 0.9 * len(content):
-            shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
+        if ending != "zip":  # an archive is packed already
+            packed = CACHE / f"{digest}.br"
+            if not packed.exists():
+                _run("node", "-e", _BROTLI, path, packed)
+            if packed.stat().st_size < 0.9 * len(content):
+                shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
         return {"url": f"./{path.name}", "bytes": len(content)}
 
     def _replace_names(self, data: bytes) -> bytes:
