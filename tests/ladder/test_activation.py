@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import Connection, select
 
 from ladder import store
-from ladder.activation import begin_playing, choose_version, should_be_activated
+from ladder.activation import activate_version, begin_playing, choose_version, should_be_activated
+from ladder.settings import LadderError
+from ladder.users import erase_user
 from tests.ladder.classes import hand_in, make_ladder, send
 from tests.ladder.store.databases import check, submit
 
@@ -81,6 +83,19 @@ def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Co
     assert not should_be_activated(connection, store.get_version_by_id(connection, before))
     assert not should_be_activated(connection, store.get_version_by_id(connection, newest))
     assert should_be_activated(connection, store.get_version_by_id(connection, same))
+
+
+def test_no_version_is_chosen_that_cannot_play(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring", owners="ada")) as ladder:
+        hand_in(ladder, "ada", "a", reason="it hangs")
+        send(ladder, "ada", 2, "a")
+        for number, problem in enumerate((r"failed its check \(it hangs\)", "isn't checked yet"), 1):
+            with pytest.raises(LadderError, match=f"a@{number} isn't accepted: it {problem}"):
+                choose_version(ladder, "a", number, "staff")
+        hand_in(ladder, "ada", "a")
+        erase_user(ladder, "ada", "staff", "asked for it")
+        with pytest.raises(LadderError, match="the files of a@3 were erased"):
+            activate_version(ladder, "a", 3, actor="staff", reason="a mistake")
 
 
 def test_an_active_version_that_is_chosen_again_is_kept_whichever_version_waits(tmp_path: Path) -> None:

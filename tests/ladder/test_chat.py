@@ -55,6 +55,7 @@ def test_users_and_seated_guests_write_and_have_different_names(ladder: Ladder) 
     id = table(ladder)
     write(ladder, id, "ada", "  hi \n there ")
     write(ladder, id, None, "\u202eevil\x07", slot=2)
+    write(ladder, id, None, "without a session", slot=1)  # ada's
     with pytest.raises(LadderError, match="only users and players may write"):
         write(ladder, id, None, "I only watch")
 
@@ -63,6 +64,7 @@ def test_users_and_seated_guests_write_and_have_different_names(ladder: Ladder) 
         return [(line.user_id is None, line.name, line.text) for line in found]
 
     assert ladder.database.read_with_retry(read) == [
+        (False, "pseudonym of ada", "without a session"),
         (True, "Gus (guest)", "\\u202eevil\\x07"),
         (False, "pseudonym of ada", "hi there"),
     ]
@@ -151,6 +153,8 @@ def test_a_deleted_or_expired_line_is_gone(ladder: Ladder) -> None:
     ladder.clock = lambda base=ladder.clock: base() + 31 * 86_400
     prune_expired(ladder)
     assert texts(ladder) == []
+    with pytest.raises(LadderError, match=f"no line {first}"):
+        moderate_chat(ladder, first, "mute", "staff", "spam")
 
 
 def test_a_suspended_user_writes_nothing(ladder: Ladder) -> None:

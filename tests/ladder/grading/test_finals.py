@@ -134,6 +134,16 @@ def test_an_impossible_final_is_refused(held: Ladder, name: str) -> None:
     assert len(str(refused.value).splitlines()) == 2
 
 
+def test_a_commitment_file_that_is_there_is_kept(ladder: Ladder) -> None:
+    path = grading.get_commitment_file(ladder, "last")
+    path.write_text("another one\n")
+    with pytest.raises(LadderError, match=f"{path} exists, but the final wasn't created"):
+        grading.create_final(ladder, "last", None, games=4, actor="teacher")
+    assert path.read_text() == "another one\n"
+    with ladder.database.read() as connection:
+        assert store.find_final(connection, "last") is None
+
+
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match=r"^1 version can't play a final") as refused:

@@ -91,6 +91,13 @@ def test_one_password_is_the_same_on_every_keyboard(web: Pages) -> None:
     assert entered(enter(web, "ada", "cafe\u0301 cafe\u0301 cafe\u0301"))
 
 
+def test_the_longest_password_signs_in(web: Pages) -> None:
+    password = "a horse in a boat..." * 10
+    assert web.visitor("ada").post("/account/password", data={"new": password}).status_code == 303
+    assert entered(enter(web, "ada", password))
+    assert web.visitor("bob").post("/account/password", data={"new": f"{password}."}).status_code == 400
+
+
 def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
     link, token = (issue_secret(web.ladder, "ada", kind, "staff").secret for kind in ("link", "token"))
     ada = web.visitor("ada")
