@@ -1,5 +1,6 @@
 """Tests of what ladder.toml may contain."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from ladder.settings import LadderError, LadderSettings, parse_settings
-from ladder.settings_forms import list_setting_forms
+from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
+from tests.ladder.classes import make_ladder
 
 
 def test_every_number_has_a_least_and_a_largest_value() -> None:
@@ -84,3 +86,27 @@ def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:
     shown = [field.value for form in forms for field in form.fields if field.name == "grace_minutes"]
     assert shown == ["15", "", ""]
     assert [deadline.grace_minutes for deadline in settings.deadlines] == [15, 15]
+
+
+def test_a_form_says_which_value_is_expected(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring")) as ladder:
+        for table, index, values, expected in (
+            ("quotas", None, {"max_bots_per_user": "many"}, 'max_bots_per_user: "many" isn\'t a whole number'),
+            ("baselines", None, {"points": "ten"}, 'points: "ten" isn\'t a number'),
+            ("deadlines", None, {"at": "soon"}, 'at: "soon" isn\'t a date with a time of day'),
+            ("deadlines", None, {"at": "2026-12-01T23:59", "zone": "Nowhere"}, 'there is no time zone "Nowhere"'),
+        ):
+            with pytest.raises(LadderError, match=expected):
+                change_settings(ladder, table, index, values=values, sha256=hash_settings(ladder.path), actor="staff")
+
+
+def test_the_fields_of_a_form_have_the_limits_of_their_settings() -> None:
+    attributes = {
+        (form.table, field.name): dict(field.attributes)
+        for form in list_setting_forms(parse_settings("", Path("ladder.toml")))
+        for field in form.fields
+    }
+    assert attributes["baselines", "points"] == {"min": 0, "max": 1_000_000, "required": True, "step": "any"}
+    assert attributes["baselines", "min_games"]["step"] == 1
+    assert "required" not in attributes["baselines", "min_games"]
+    assert [place for place, found in attributes.items() if "title" in found] == [("deadlines", "name")]
