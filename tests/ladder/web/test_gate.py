@@ -19,7 +19,7 @@ from ladder.web import ROUTERS, make_app
 from tests.cases import each
 from tests.ladder.term import Term
 from tests.ladder.test_permissions import NEEDED_LEVELS
-from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
+from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public, stop_clock
 
 # Written out, so that a change in the program's table is noticed: scope of a token (- for none), permission, routes. A
 # route is its path with the first letter of its method: Get, Post, Websocket.
@@ -253,6 +253,7 @@ def test_a_suspension_ends_all_credentials_of_a_user_at_once(web: Pages) -> None
 
 
 def test_frequent_attempts_are_limited(web: Pages) -> None:
+    stop_clock(web)
     visitor = web.visitor("anonymous")
     codes = [visitor.post("/sign-in", data={"link": f"guess {guess}"}).status_code for guess in range(25)]
     assert codes[0] == 403
@@ -312,13 +313,6 @@ def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: 
         allowed += not limits.count_try("password", "192.0.2.7 ada")
     assert 90 <= allowed <= 100
     assert [limits.count_try("sign in", "192.0.2.7") for _ in range(21)][-1] == 4
-
-
-def stop_clock(web: Pages) -> Any:
-    """Stop the clock of the rate limits, and restore the app state afterwards."""
-    state = web.client.app.state  # type: ignore[attr-defined]
-    state.shared = replace(state.shared, limits=type(state.shared.limits)(lambda: 0.0))
-    return state.shared
 
 
 def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:

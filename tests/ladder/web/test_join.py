@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from ladder.ladder import open_ladder
 from ladder.users import create_account, import_users, issue_secret, parse_roster
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages, post
+from tests.ladder.web.visitors import Pages, post, stop_clock
 
 FORM = {"name": "Cyd Charisse", "login": "cyd", "email": "cyd@mail.example"}
 
@@ -68,6 +68,7 @@ def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) 
 
 
 def test_frequent_sign_ups_are_limited(web: Pages, link: str) -> None:
+    stop_clock(web)
     codes = {web.visitor("anonymous").post("/join", data={"link": link, **FORM}).status_code for _ in range(22)}
     assert codes == {303, 400, 429}
 

@@ -13,7 +13,7 @@ from ladder.users import AuthenticationError, issue_secret, set_suspended, sign_
 from tests.cases import each
 from tests.ladder.classes import look
 from tests.ladder.term import Term, begin_ladder
-from tests.ladder.web.visitors import URL, Pages, pages
+from tests.ladder.web.visitors import URL, Pages, pages, stop_clock
 
 WORDS = "a horse in a boat"
 OTHER = "a boat on a horse"
@@ -114,6 +114,7 @@ def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
 
 def test_password_guesses_are_limited_by_login_and_by_address(web: Pages) -> None:
     """The owner can still sign in from another address, and change the password."""
+    stop_clock(web)
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
 

@@ -14,7 +14,7 @@ from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import configure
 from tests.ladder.ladders import owners
 from tests.ladder.term import Term
-from tests.ladder.web.visitors import Pages
+from tests.ladder.web.visitors import Pages, stop_clock
 
 TOML = 'name = "mine"\nrun = "./bot.py"\n'
 Files = Sequence[tuple[str, str | bytes]]
@@ -111,6 +111,7 @@ def test_parts_without_a_file_are_counted_too(web: Pages) -> None:
 
 
 def test_frequent_uploads_are_limited(web: Pages) -> None:
+    stop_clock(web)
     visitor = web.visitor("ada")
     answers = [visitor.post("/api/submissions") for _ in range(40)]
     assert answers[0].status_code == 400

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -101,3 +101,10 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
 
 def hidden_fields(page: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+
+
+def stop_clock(web: Pages) -> Any:
+    """Stop the clock of the rate limits, so that no try is refilled; return what the requests share."""
+    state = web.client.app.state  # type: ignore[attr-defined]
+    state.shared = replace(state.shared, limits=type(state.shared.limits)(lambda: 0.0))
+    return state.shared
