@@ -79,10 +79,10 @@ function connect() {
     history.replaceState(null, "", location.pathname + location.search);
   };
   line.onmessage = (event) => receive(JSON.parse(event.data));
-  line.onclose = (event) => line === socket && closed(event.code, event.reason); // the second of two presses replaces the first
+  line.onclose = (event) => line === socket && handleClose(event.code, event.reason); // the second of two presses replaces the first
 }
 
-function closed(code, reason) {
+function handleClose(code, reason) {
   const back = home && { label: `Back to ${home[1]}`, act: () => location.assign(home[0]) };
   if (code === CLOSED) return showNotice("This table is closed.", back);
   if (code === TAKEN) return showNotice("This seat is open in another tab.", { label: "Play here", act: connect });
@@ -103,10 +103,16 @@ function receive(message) {
   if (message.coach) Object.assign(state, { coach: message.coach, sent: null });
   if (!message.table) return draw();
   failed = 0;
+  if (state.frame && state.frame.table.rules !== message.table.rules) return location.reload(); // the page has its rules from the server
+  receiveFrame(message);
+  draw();
+}
+
+/** Store a frame, answer its request or alert the player to it, and start to show its events. */
+function receiveFrame(frame) {
   const before = state.frame;
-  const { table, game } = message;
-  if (before && before.table.rules !== table.rules) return location.reload(); // the page has its rules from the server
-  state.frame = message;
+  const { table, game } = frame;
+  state.frame = frame;
   const ask = game?.ask ?? null;
   const isNew = ask?.id !== before?.game?.ask?.id;
   if (isNew) {
@@ -115,22 +121,27 @@ function receive(message) {
   }
   if (ask?.id !== state.sent) state.sent = null; // a new match counts from 1
   if (ask && isNew && !answerByItself(ask, game)) alertTo(plain(ask.question), true);
-  if (before?.table.state === "open" && table.state === "playing") alertTo("The game starts.", false);
-  if (game?.end && !before?.game?.end) {
-    if (!state.coach) remember("games", String(1 + Number(remembered("games"))));
-    if (before) alertTo(plain(game.end), false);
-  }
-  if (!alerts.volume && !state.coach && remembered("offered") === null && table.state === "playing" && game?.seat != null && !ask) {
-    state.offered = true;
-    remember("offered", "on");
-  }
+  alertToChange(before, frame);
   state.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
   state.notice = missedNotice(table);
   if (game) state.motion.showFrame(game, `${table.match} ${game.number}`, live);
   live = true;
   if (!game || game.end || !game.seats[game.seat]?.out) state.watching = null;
   if (state.watching === false) skip();
-  draw();
+}
+
+/** Alert the player to the start or the end of a game, and offer sounds at the first wait. */
+function alertToChange(before, { table, game }) {
+  if (before?.table.state === "open" && table.state === "playing") alertTo("The game starts.", false);
+  if (game?.end && !before?.game?.end) {
+    if (!state.coach) remember("games", String(1 + Number(remembered("games"))));
+    if (before) alertTo(plain(game.end), false);
+  }
+  const waits = table.state === "playing" && game?.seat != null && !game.ask;
+  if (waits && !alerts.volume && !state.coach && remembered("offered") === null) {
+    state.offered = true;
+    remember("offered", "on");
+  }
 }
 
 /** Answer a request by the kept answer or by passing, and return whether it is answered. */
