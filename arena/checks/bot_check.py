@@ -156,7 +156,7 @@ class BotCheck:
     def report_imports(self, names: tuple[str, ...]) -> CheckStep:
         """Report imported packages that may be missing in a box."""
         self.step = "imports"
-        shown_names = ", ".join((*names[:5], *(["..."] if len(names) > 5 else [])))
+        shown_names = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         help = "copy it into the bot's folder, or ask the organiser; see docs/reference/sandbox.md"
         return self.make_step(
             Severity.NOTE, f"{shown_names}: a box has the standard library and the bot's folder", help
@@ -228,7 +228,7 @@ class BotCheck:
         except ProgramError as problem:
             raise StepFailedError(self.make_start_error_step(problem)) from None
         try:
-            connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
+            connection = BotConnection(box, limits, settings.clock, settings.quote, settings.idle_s)
             table = ScriptedTable(connection, spec, settings.timeouts)
             self.usage = Endurance(connection, settings.match_settings)
             table.on_phase = self.usage.measure
@@ -549,7 +549,7 @@ class BotCheck:
             stderr=b"\n".join(stderr),
             facts=broken.facts,
             earlier_request=connection.earlier_request,
-            longest=connection.longest,
+            longest_request=connection.longest_request,
             kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
             paused_s=connection.paused_s,
@@ -570,9 +570,9 @@ class BotCheck:
 
     def add_build_log(self, step: CheckStep, excerpt: bots.BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with an excerpt of the output of a build, and the whole output, from the file `log`."""
-        quoted = self.settings.quoted
-        lines = tuple(map(quoted, excerpt.lines))
-        return replace(step, stderr=lines, log=quoted(log.read_bytes()), partial=excerpt.partial)
+        quote = self.settings.quote
+        lines = tuple(map(quote, excerpt.lines))
+        return replace(step, stderr=lines, log=quote(log.read_bytes()), partial=excerpt.partial)
 
 
 _MUCH_STDERR = 20_000  # bytes of standard error for each request

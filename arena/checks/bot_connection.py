@@ -66,9 +66,9 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s; `waits`: in wall time.
 
-    `earlier_request`: the one before the open one. `longest`: bytes of the longest request before it.
+    `earlier_request`: the one before the open one. `longest_request`: bytes of the longest request before it.
     `sent_lines`: all lines so far. `paused_s`: how long the bot was left alone before the open request.
-    `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
+    `quote`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class BotConnection:
         box: Box,
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
-        quoted: Callable[[bytes], bytes] = lambda printed: printed,
+        quote: Callable[[bytes], bytes] = lambda printed: printed,
         idle_s: float = math.inf,
     ) -> None:
         self.box = box
@@ -87,17 +87,17 @@ class BotConnection:
         self.waits: list[float] = []
         self.last_answer = b""  # its line
         self.earlier_request = b""
-        self.longest = 0
+        self.longest_request = 0
         self.sent_lines: list[bytes] = []
         self.paused_s = 0.0
-        self._open = b""  # the latest request
+        self._open_request = b""  # the latest one
         self._limits = limits
         self._clock = clock
-        self._quoted = quoted
+        self._quote = quote
         self._idle_s = idle_s
-        self._lines = protocol.LineBuffer()
-        self._ready: list[bytes] = []
-        self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
+        self._line_buffer = protocol.LineBuffer()
+        self._ready_lines: list[bytes] = []
+        self._stale_reply: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._readers: frozenset[int] = frozenset()  # processes that read the bot's input, after its hello
         self._has_ended = False  # whether standard output has ended
         self._has_cpu_times = box.cpu_ns() is not None and box.cpu_usage() is not None
@@ -153,10 +153,10 @@ class BotConnection:
         ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
         """
         self._count_unsolicited()
-        self._stale = None
+        self._stale_reply = None
         sent = line.rstrip(b"\n")
-        self.earlier_request, self._open = self._open, sent
-        self.longest = max(self.longest, len(self.earlier_request))
+        self.earlier_request, self._open_request = self._open_request, sent
+        self.longest_request = max(self.longest_request, len(self.earlier_request))
         stopwatch = self._start_clock(within_s)
         self.send(line)
         notify_s, on_silence = notify or (math.inf, lambda: None)
@@ -206,7 +206,7 @@ class BotConnection:
         for _ in range(_MAX_READS):
             if self.box.stderr < 0 or not wait_readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
-        printed = self._quoted(self.capture.render()).split(b"\n")
+        printed = self._quote(self.capture.render()).split(b"\n")
         return tuple(line for line in printed if line.strip() and not line.startswith(_JAVA_NOTE))[-lines:]
 
     @property
@@ -232,7 +232,7 @@ class BotConnection:
         if not 0 < answer.id < number:
             raise ConnectionBrokenError("wrong_id", f"sent {answer.id}, asked {number}", sent, received)
         self._count_stray(received)
-        self._stale = answer.id, received
+        self._stale_reply = answer.id, received
         if self.stray_count > FREE_STRAYS:
             raise ConnectionBrokenError("too_many_strays", None, sent, received)
         if answer.id < number - 1:  # not a late reply: a wrong counter
@@ -255,7 +255,7 @@ class BotConnection:
     def _timeout_facts(self) -> Facts:
         """Return the facts of a timeout: own time, CPU time if known, and the last late reply."""
         cpu_s = self._meter.cpu_s if self._has_cpu_times else None
-        stale = None if self._stale is None else self._stale[0]
+        stale = None if self._stale_reply is None else self._stale_reply[0]
         return process.facts_of(process.TimedOut(self._meter.own_s, cpu_s, stale))
 
     def _diagnose_timeout(self, waited_s: float, sent: bytes) -> ConnectionBrokenError:
@@ -263,8 +263,8 @@ class BotConnection:
         facts = self._timeout_facts()
         no_line = f"no line within {round(waited_s * 1000)} ms"
         detail = "; ".join(filter(None, (no_line, process.describe_time_use(facts))))
-        if self._stale is not None:
-            return ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
+        if self._stale_reply is not None:
+            return ConnectionBrokenError("timeout", detail, sent, self._stale_reply[1], facts)
         return self._diagnose_silence("timeout", detail, sent, facts)
 
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
@@ -272,8 +272,10 @@ class BotConnection:
 
         It has _LATE_S to print more; then `_probe_input` makes it print.
         """
-        if self._lines.pending:
-            return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
+        if self._line_buffer.pending:
+            return ConnectionBrokenError(
+                code, detail, sent, self._line_buffer.feed(b"\n")[0], facts._replace(unended=True)
+            )
         if self._receive(sent, _LATE_S) is not None:
             text = f"{detail}; it came later, so the bot is too slow"
             return ConnectionBrokenError(code, text, sent, None, facts._replace(late=True))
@@ -349,7 +351,7 @@ class BotConnection:
         counted. `sent`: the request, for errors. Raises ConnectionBrokenError if the process has ended, or prints too
         long a line.
         """
-        while not self._ready:
+        while not self._ready_lines:
             waited_s = stopwatch()
             has_time = waited_s < within_s or (charged and self._meter.check_time(self._clock(), 0))
             if not has_time:
@@ -358,9 +360,9 @@ class BotConnection:
                 self._meter.settle(self._clock(), 0)
                 return None
             self._await_output(min(_TICK_MS, max(1, int((within_s - waited_s) * 1000))))
-            if self._has_ended and not self._ready:
+            if self._has_ended and not self._ready_lines:
                 self._raise_ended(sent)
-        return self._ready.pop(0)
+        return self._ready_lines.pop(0)
 
     def _await_output(self, timeout_ms: int) -> None:
         """Read output once there is some; without any, notice the end of a process whose children keep its pipes."""
@@ -386,7 +388,7 @@ class BotConnection:
         """Raise ConnectionBrokenError for a process that has ended or closed its pipes."""
         exit = self._poll_exit(_LAST_OUTPUT_S, 5)
         code, detail = process.exit_fault("closed" if exit is None else "exited", exit, self._limits)
-        if bytes_pending := self._lines.pending:
+        if bytes_pending := self._line_buffer.pending:
             detail = f"{detail or 'no more output'}; its last line doesn't end with a newline ({bytes_pending} bytes)"
         facts = Facts() if exit is None else Facts(exit_code=exit.code, signal=exit.signal)
         raise ConnectionBrokenError(code, detail, sent, facts=facts)
@@ -415,8 +417,10 @@ class BotConnection:
             self._poll.unregister(self.box.stdout)
             self._has_ended = True
             return
-        self._ready += self._lines.feed(data)
-        if self._lines.pending > protocol.LINE_LIMIT or any(len(line) > protocol.LINE_LIMIT for line in self._ready):
+        self._ready_lines += self._line_buffer.feed(data)
+        if self._line_buffer.pending > protocol.LINE_LIMIT or any(
+            len(line) > protocol.LINE_LIMIT for line in self._ready_lines
+        ):
             raise ConnectionBrokenError("line_too_long", None, b"", data[:200])
 
     def _drain_output(self) -> None:
@@ -428,9 +432,9 @@ class BotConnection:
     def _count_unsolicited(self) -> None:
         """Count the lines that have come without a request as strays."""
         self._drain_output()
-        for line in self._ready:
+        for line in self._ready_lines:
             self._count_stray(line)
-        self._ready.clear()
+        self._ready_lines.clear()
 
     def _count_stray(self, line: bytes) -> None:
         """Count a line that answers no open request; the first three are kept."""

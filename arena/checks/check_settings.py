@@ -58,6 +58,6 @@ class CheckSettings:
     on_build: Callable[[Bot], None] = lambda bot: None
     bytecode: BytecodeCache = field(default_factory=BytecodeCache)
 
-    def quoted(self, printed: bytes) -> bytes:
+    def quote(self, printed: bytes) -> bytes:
         """Return a program's output with paths below `root` made relative."""
         return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed

@@ -20,8 +20,8 @@ class FaultContext:
 
     sandbox: name of the bot's sandbox. argv: the bot's command. is_single_file: whether the bot is a bare file. source:
     of the bot's program, b"" if it isn't readable text. files: paths in the bot's folder, and names in the folder above
-    it with "../" before them. earlier_request: the one before, raw. longest: bytes of the longest request that the
-    process answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request.
+    it with "../" before them. earlier_request: the one before, raw. longest_request: the bytes of the longest request
+    that was answered. kinds: the kinds of answered requests. stderr_bytes: of standard error for each request.
     growth: (resource, text, whether its limit is near) of what grew from request to request. altered: what the check
     has changed about the lines. paused_s: how long the bot was left alone before the request.
     """
@@ -38,7 +38,7 @@ class FaultContext:
     source: bytes = b""
     files: frozenset[str] = frozenset()
     earlier_request: bytes = b""
-    longest: int = 0
+    longest_request: int = 0
     kinds: frozenset[str] = frozenset()
     stderr_bytes: int = 0
     growth: tuple[tuple[str, str, bool], ...] = ()

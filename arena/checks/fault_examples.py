@@ -8,7 +8,9 @@ from arena.referee import Facts
 TRACE = "Traceback (most recent call last):"
 REQUEST = b'{"type":"request","id":41,"kind":"lose","legal":[{"lose":"duke"},{"lose":"captain"}]}'
 NO_HELLO = FaultContext("start_failed", "no hello within 10000 ms", facts=Facts(10000))
-BINARY = FaultContext("exited", sent=REQUEST, facts=Facts(signal=11), kinds=frozenset({"turn", "lose"}), longest=700)
+BINARY = FaultContext(
+    "exited", sent=REQUEST, facts=Facts(signal=11), kinds=frozenset({"turn", "lose"}), longest_request=700
+)
 
 
 def reply_of(line: str, code: str = "bad_json") -> FaultContext:

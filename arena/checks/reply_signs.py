@@ -134,7 +134,7 @@ def fixed_buffer(fault: FaultContext) -> str:
     if not (has_other_id or has_crashed or has_parse_error):
         return ""
     for size in _BUFFERS:
-        is_first = len(fault.kinds) > 1 and fault.longest + 1 < size
+        is_first = len(fault.kinds) > 1 and fault.longest_request + 1 < size
         if size <= len(fault.sent) + 1 and (_names_size(error_text, fault.source, size) or is_first):
             return f"{size - 1:,}"
     return ""

@@ -264,8 +264,9 @@ class _CheckProgress:
         if ended_steps[: len(self._ended_steps)] != self._ended_steps:
             console.print_note("the checks started again")
             self._ended_steps = ()
-        for step in () if self._quiet else ended_steps[len(self._ended_steps) :]:
-            console.print_text("\n".join(step_lines(step)))
+        if not self._quiet:
+            for step in ended_steps[len(self._ended_steps) :]:
+                console.print_text("\n".join(step_lines(step)))
         self._ended_steps = ended_steps
         if status not in _RUNNING_STATUSES:
             return

@@ -168,12 +168,13 @@ class Course:
         """
         while target is None or not self._can_play(*target):
             seats = self._asked_seats()
-            if not seats or not all("-" in self._list_words(seat) for seat in seats):
-                if target is None:
-                    return
+            if seats and all("-" in self._list_words(seat) for seat in seats):
+                self.apply(["-"] * len(seats))
+            elif target is None:
+                return
+            else:
                 names = " and ".join(self.names[seat] for seat in seats) or "no player"
                 raise LessonError(f"{self.names[target[0]]} can't play {target[1]} now: {names} must move")
-            self.apply(["-"] * len(seats))
 
     def _can_play(self, seat: int, word: str) -> bool:
         """Return whether a seat is asked, may make this move, and hasn't passed already."""

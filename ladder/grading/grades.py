@@ -184,9 +184,9 @@ def _describe_lateness(
     penalty_days = candidate.days - candidate.spent
     if penalty_days:
         percent, max_percent = inputs.penalty_percent_per_day, inputs.max_penalty_percent
-        rate = f"{percent:g} %, at most {max_percent:g} %" if percent * penalty_days > max_percent else f"{percent:g} %"
+        limit = f", at most {max_percent:g} %" if percent * penalty_days > max_percent else ""
         deduction = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
-        costs.append(f"{format_count(penalty_days, 'day')} at {rate}: {deduction}")
+        costs.append(f"{format_count(penalty_days, 'day')} at {percent:g} %{limit}: {deduction}")
     return f"{grade.late}: {', '.join(costs)}"
 
 

@@ -275,9 +275,9 @@ def test_the_first_request_that_fills_a_buffer_is_named(size: int) -> None:
     """Without evidence of a cut, a wrong id in a long request has another cause."""
     sent = REQUEST.replace(b'"kind"', b'"events":[' + b"1," * (size // 2) + b'1],"kind"')
     kinds = frozenset({"turn", "lose"})
-    seen = replace(line(b'{"id":0,"choice":0}', "wrong_id", sent), kinds=kinds, longest=size - 100)
+    seen = replace(line(b'{"id":0,"choice":0}', "wrong_id", sent), kinds=kinds, longest_request=size - 100)
     assert f"cut after {size - 1:,} bytes" in diagnose_fault(seen).message
-    assert "cut after" not in diagnose_fault(replace(seen, longest=size + 1)).message
+    assert "cut after" not in diagnose_fault(replace(seen, longest_request=size + 1)).message
     assert "cut after" not in diagnose_fault(replace(seen, received=b"thinking", code="bad_json")).message
     thrown = replace(seen, code="exited", received=None, facts=Facts(signal=6))
     assert "cut after" in diagnose_fault(thrown).message
