@@ -63,6 +63,7 @@ from arena.coup.moves import (
     Side,
 )
 from arena.coup.rules import (
+    Action,
     ActionRule,
     Allegiance,
     BlockAfterChallenge,
@@ -125,7 +126,6 @@ def _new_turn(seat: int) -> Turn:
 
 
 _new_tuple = tuple.__new__  # faster than the constructor of a named tuple
-_REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
 
 
 class IllegalMoveError(Exception):
@@ -272,7 +272,7 @@ class _MutableState:
         row = row_of(self.rules, move)
         self.events.append(_new_action_declared(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
-            self.pay(self.actor, -row.cost, _REASONS[move.action])
+            self.pay(self.actor, -row.cost, move.action)
             if row.effect is Effect.CONVERT:
                 self.reserve += row.cost  # rules.md#conversion
         if row.claim is not None:
@@ -424,7 +424,7 @@ class _MutableState:
             return self.end_action(pending, ActionOutcome.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:
-                self.pay(self.actor, row.gain, _REASONS[row.action])
+                self.pay(self.actor, row.gain, row.action)
             case Effect.STEAL:
                 assert target is not None
                 self.steal(target, row.gain)
@@ -440,14 +440,14 @@ class _MutableState:
             case Effect.CONVERT:
                 self.convert(self.actor if target is None else target)
             case Effect.EMBEZZLE:
-                self.pay(self.actor, self.reserve, CoinReason.EMBEZZLE)
+                self.pay(self.actor, self.reserve, Action.EMBEZZLE)
                 self.reserve = 0
         return self.end_action(pending, ActionOutcome.DONE)
 
     def steal(self, target: int, max_coins: int) -> None:
         stolen = min(max_coins, self.coins[target])
         self.pay(target, -stolen, CoinReason.STOLEN)
-        self.pay(self.actor, stolen, CoinReason.STEAL)
+        self.pay(self.actor, stolen, Action.STEAL)
 
     def convert(self, seat: int) -> None:
         """Move a seat to the other side."""
@@ -570,7 +570,7 @@ class _MutableState:
 
     # -- small parts
 
-    def pay(self, seat: int, delta: int, reason: CoinReason) -> None:
+    def pay(self, seat: int, delta: int, reason: Action | CoinReason) -> None:
         self.coins = (*self.coins[:seat], self.coins[seat] + delta, *self.coins[seat + 1 :])
         self.events.append(_new_coins(seat, delta, reason))
 

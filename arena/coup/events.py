@@ -17,19 +17,11 @@ from arena.coup.rules import Action, Allegiance, Role
 
 
 class CoinReason(StrEnum):
-    """The reason for a change of coins."""
+    """A reason for a change of coins, apart from the seat's own action."""
 
-    INCOME = "income"
-    FOREIGN_AID = "foreign_aid"
-    TAX = "tax"
-    STEAL = "steal"
     STOLEN = "stolen"
-    COUP = "coup"
-    ASSASSINATE = "assassinate"
     REFUND = "refund"
     EXILE = "exile"
-    CONVERT = "convert"
-    EMBEZZLE = "embezzle"
     __hash__ = str.__hash__  # as in Role
 
 
@@ -91,7 +83,7 @@ class Coins:
 
     seat: int
     delta: int
-    reason: CoinReason
+    reason: Action | CoinReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from arena import coup
+from protocol import payloads
 from tests.cases import each
 from tests.games import say
 
@@ -306,7 +307,7 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
     assert output == set(get_args(coup.Event)) - {
         coup.StatementMade
     }  # words are the referee's: no step of the engine makes one
-    assert reasons == {*coup.CoinReason, *coup.LossReason}
+    assert reasons == {*get_args(payloads.CoinReason), *coup.LossReason}
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:

@@ -147,7 +147,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(game: Game) -> None:
         for event in step.events:
             if isinstance(event, Coins):
                 moved[event.seat] += event.delta
-                if event.reason in (CoinReason.CONVERT, CoinReason.EMBEZZLE):
+                if event.reason in (Action.CONVERT, Action.EMBEZZLE):
                     reserve -= event.delta
         coins = zip(step.before.board.coins, moved, strict=True)
         assert step.after.board.coins == tuple(had + delta for had, delta in coins)
@@ -177,7 +177,7 @@ class Ledger:
                 self.actor = seat
             case Coins(_, delta, reason):
                 self.coins[seat] += delta
-                if reason in (CoinReason.CONVERT, CoinReason.EMBEZZLE):
+                if reason in (Action.CONVERT, Action.EMBEZZLE):
                     self.reserve -= delta
             case Lost(_, role, _):
                 self.influence[seat] -= 1
@@ -218,8 +218,8 @@ def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
         assert tuple(ledger.sides) == board.sides
         assert ledger.reserve == board.reserve
         deltas = {event.reason: event.delta for event in step.events if isinstance(event, Coins)}
-        assert deltas.get(CoinReason.STEAL, 0) == -deltas.get(CoinReason.STOLEN, 0)
-        assert deltas.get(CoinReason.EMBEZZLE, reserve) == reserve  # all or nothing
+        assert deltas.get(Action.STEAL, 0) == -deltas.get(CoinReason.STOLEN, 0)
+        assert deltas.get(Action.EMBEZZLE, reserve) == reserve  # all or nothing
         if not isinstance(board.phase, Turn | Over | ChoosingSide):
             assert board.actor == ledger.actor
 
