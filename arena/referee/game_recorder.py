@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from arena.coup import (
-    CardExamined,
+    PRIVATE,
     Drafted,
     Event,
     Examining,
+    Exchanged,
     Exchanging,
     Exiled,
     Forfeited,
@@ -22,7 +23,6 @@ from arena.coup import (
     Pick,
     Reveal,
     Role,
-    Shown,
     State,
     StatementMade,
 )
@@ -32,7 +32,7 @@ from arena.referee.game_record import GameRecord
 from arena.referee.table_talk import Placed, list_statements
 
 _Cards = tuple[Role, ...]
-_MOVE_CARDS = frozenset((Lost, Shown, HandShown, Drafted, CardExamined))
+_MOVE_CARDS = {kind for kind, fields in PRIVATE.items() if "cards" in fields} - {Exchanged} | {Lost}
 _ELIMINATIONS = frozenset((Exiled, Forfeited))
 
 
@@ -55,28 +55,26 @@ def list_chance_outcomes(
     return outcomes
 
 
-def _apply_to_hands(event: Event, hands: list[_Cards], answers: Sequence[MoveOrForfeit]) -> _Cards | None:
+def _apply_to_hands(event: Any, hands: list[_Cards], answers: Sequence[MoveOrForfeit]) -> _Cards | None:
     """Update the hands by an event that moves cards; return the cards that its seat drew, None if it drew none.
 
     answers: of the step, by seat in a draft. After a draft and an examination no event of the step follows.
     """
-    match event:
-        case Lost(seat, role):
-            hands[seat] = _without(hands[seat], (role,))
-        case Shown(seat, role, cards) if cards is not None:
-            drawn = _without(cards, _without(hands[seat], (role,)))
-            hands[seat] = cards
-            return drawn
-        case HandShown(seat, _, cards) if cards is not None:
-            hands[seat] = cards
-            return cards
-        case Drafted(seat, cards) if cards is not None:
-            pick = answers[seat]
-            assert isinstance(pick, Pick)
-            return _without(cards, (pick.role,))
-        case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
-            return _without(cards, _without(hands[target], (role,)))
-    return None
+    if isinstance(event, Lost):
+        hands[event.seat] = _without(hands[event.seat], (event.role,))
+        return None
+    cards: _Cards | None = getattr(event, "cards", None)
+    if cards is None:
+        return None
+    if isinstance(event, Drafted):
+        pick = answers[event.seat]
+        assert isinstance(pick, Pick)
+        return _without(cards, (pick.role,))
+    (owner,) = (getattr(event, name) for name in PRIVATE[type(event)]["cards"])
+    returned = event.roles if isinstance(event, HandShown) else (event.role,)
+    drawn = _without(cards, _without(hands[owner], returned))
+    hands[owner] = cards
+    return drawn
 
 
 def _without(cards: _Cards, removed: _Cards) -> _Cards:

@@ -47,7 +47,7 @@ function draws(moment, cards) {
 /** Return a moment after one more event, without a step. */
 export function follow(before, event) {
   const now = { ...before, ...copied(before) };
-  EVENTS[event.event]?.(now, event);
+  happened(now, event);
   return now;
 }
 
@@ -78,7 +78,7 @@ function after(before, step) {
   };
   if (step.kind === "draft") now.picks = picks(step.answers);
   if (step.faults?.length) now.marks.push("fault");
-  for (const event of step.events) EVENTS[event.event]?.(now, event);
+  for (const event of step.events) happened(now, event);
   return now;
 }
 
@@ -89,7 +89,12 @@ function picks(answers) {
   return found;
 }
 
-// The effect of each event on the table. Other events have none.
+function happened(now, event) {
+  EVENTS[event.event]?.(now, event);
+  if (event.cards) now.hands[owner(event)] = event.cards;
+}
+
+// The effect of each event on the table, without that on its owner's hand. Other events have none.
 const EVENTS = {
   action(now, event) {
     now.pending = { actor: event.seat, action: event.action, target: event.target ?? null };
@@ -104,11 +109,9 @@ const EVENTS = {
   },
   shown(now, event) {
     outcome(now, event.seat, { outcome: "proven" });
-    dealt(now, event.seat, event.cards);
   },
   shown_hand(now, event) {
     outcome(now, event.seat, { outcome: "proven" });
-    dealt(now, event.seat, event.cards);
   },
   unproven(now, event) {
     outcome(now, event.seat, { outcome: "caught" });
@@ -135,14 +138,10 @@ const EVENTS = {
   },
   exchanged(now, event) {
     now.deck += event.count;
-    dealt(now, event.seat, event.cards);
   },
   drafted(now, event) {
     now.deck -= 1;
-    dealt(now, event.seat, event.cards ?? [null, null]);
-  },
-  examined(now, event) {
-    if (event.replaced) dealt(now, event.target, event.cards);
+    now.hands[event.seat] = [null, null];
   },
   allegiances(now, event) {
     now.sides = event.sides;
@@ -157,9 +156,9 @@ const EVENTS = {
   },
 };
 
-// Hidden cards that are replaced stay as many.
-function dealt(now, seat, cards) {
-  if (cards) now.hands[seat] = cards;
+/** Return the seat whose hand an event's `cards` are. Hidden cards that are replaced stay as many. */
+export function owner(event) {
+  return event.event === "examined" ? event.target : event.seat;
 }
 
 // An exchange that ends because its actor left puts the drawn cards back.

@@ -1,7 +1,7 @@
 // The knowledge of one seat at a moment: its own cards, face-up cards, and the certain facts of each step. Pure.
 // In place of a seat, `null` is a viewer who sees all cards, and -1 a spectator, who sees face-up cards.
 
-import { without } from "./state.js";
+import { owner, without } from "./state.js";
 
 /**
  * Return, for each moment, what the seat knows: `hands[owner]`, the roles that the owner certainly has, and
@@ -52,9 +52,8 @@ export function seen(events, seat) {
 }
 
 function publicly(event, seat) {
-  const owner = event.event === "examined" ? event.target : event.seat;
   const { cards, held, ...rest } = event;
-  const mine = cards !== undefined && owner === seat ? { ...rest, cards } : rest;
+  const mine = cards !== undefined && owner(event) === seat ? { ...rest, cards } : rest;
   if (event.event !== "examined" || seat === event.seat || seat === event.target) return mine;
   const { role, ...hidden } = mine;
   return hidden;
