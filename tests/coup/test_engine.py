@@ -117,10 +117,11 @@ def test_keys_give_the_same_games() -> None:
     The digest of the events so far chooses the moves, and now and then a forfeit.
     """
     digest = sha256()
+    presets = list(coup.PRESETS.values())[:16]  # those of 1.0
     for game in range(100):
-        rules = list(coup.PRESETS.values())[game % len(coup.PRESETS)]
+        rules = presets[game % len(presets)]
         numbers = [seats for seats in range(2, 11) if rules.problem(seats) is None]
-        seats = numbers[game // len(coup.PRESETS) % len(numbers)]
+        seats = numbers[game // len(presets) % len(numbers)]
         chance = coup.KeyedRng(sha256(f"{game}".encode()).digest(), game)
         state = coup.deal_game(rules, seats, chance)
         while state.board.phase.asked:
