@@ -500,13 +500,13 @@ def kits_table() -> Iterator[str]:
 
 def _extract_turn_method(source: str) -> str:
     """Return the method of the bot with which a kit's source begins, on one line."""
-    lines = [re.sub(r"^(//!?| \*)", "", line).expandtabs(4) for line in html.unescape(source).splitlines()]
+    lines = [re.sub(r"^(//!?|#|--| \*)", "", line).expandtabs(4) for line in html.unescape(source).splitlines()]
     while not re.search(r"\b[tT]urn\(", lines[0]):
         del lines[0]
     margin = lines[0][: -len(lines[0].lstrip())]
     method = [lines[0], *takewhile(lambda line: line.startswith(f"{margin} "), lines[1:])]
-    if lines[len(method)] == f"{margin}}}":
-        method.append("}")
+    if lines[len(method)] in (f"{margin}}}", f"{margin}end"):
+        method.append(lines[len(method)])
     return " ".join(map(str.strip, method)).replace("} return", "}; return")  # as Go requires on one line
 
 
