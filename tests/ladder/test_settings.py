@@ -53,12 +53,19 @@ def test_texts_are_printable_and_on_one_line(settings: Any, text: str) -> None:
         LadderSettings.model_validate(settings(text))
 
 
+def test_titles_have_no_spaces_at_their_ends() -> None:
+    for section, key in (("course", "title"), ("course", "contact"), ("grades", "gradebook_column")):
+        with pytest.raises(ValidationError, match="has no spaces at its ends"):
+            LadderSettings.model_validate({section: {key: " plain"}})
+
+
 def test_numbers_that_no_course_has_are_refused() -> None:
     for settings in (
         {"lateness": {"grace_minutes": 10**30}},
         {"baselines": [{"name": "a", "points": 1e308, "min_games": 1}]},
         {"deadlines": [{"name": "a", "at": "2026-12-01T00:00:00Z", "grace_minutes": 10**30}]},
         {"deadlines": [{"name": "a", "at": "9999-12-31T23:59:00Z"}]},
+        {"deadlines": [{"name": "a", "at": "1969-12-31T23:59:00Z"}]},
     ):
         with pytest.raises(ValidationError):
             LadderSettings.model_validate(settings)

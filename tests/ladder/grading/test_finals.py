@@ -144,6 +144,20 @@ def test_a_commitment_file_that_is_there_is_kept(ladder: Ladder) -> None:
         assert store.find_final(connection, "last") is None
 
 
+def test_baselines_that_a_final_cannot_meet_are_warned_of(ladder: Ladder) -> None:
+    add_settings(
+        ladder,
+        '[[baselines]]\nname = "beats one"\npoints = 1\nbeats = "one"\n'
+        '[[baselines]]\nname = "plays"\npoints = 1\nmin_games = 5\n',
+    )
+    assert grading.preview_final(ladder, "", 5).warnings == ()
+    disable_bot(ladder, "one", "teacher", "a pause")
+    assert grading.preview_final(ladder, "", 4).warnings == (
+        "The baseline \"beats one\" can't be met: one doesn't play in this final.",
+        'The baseline "plays" may not be met: it needs 5 games.',
+    )
+
+
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match=r"^1 version can't play a final") as refused:

@@ -334,3 +334,23 @@ def test_the_command_releases_prints_and_compares(ladder: Ladder) -> None:
     for wrong in ("verify x", "diff one x", "release x", "show --final x --release one"):
         command, *words = wrong.split()
         assert term.arena(f"grades {command}", *words, code=2).messages, wrong
+
+
+def test_changed_penalties_and_points_and_a_removed_user_are_listed(ladder: Ladder) -> None:
+    configure(ladder, accept_late_days=30, penalty_percent_per_day=2, max_penalty_percent=50)
+    hand_in(ladder, "cleo", "c", at=DUE + 2 * DAY_S)
+    play(ladder, "c@1", "one@1", [2] * 40)
+    ladder.clock = Clock(LATER + 100 * DAY_S)
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    configure(ladder, penalty_percent_per_day=10, max_penalty_percent=15)
+    users.set_withdrawn(ladder, "bob", True, "teacher", "moved away")
+    grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
+    found = changes_since(ladder, "two")
+    assert found.reasons == ("10 % deducted a day, 2 before", "15 % deducted at most, 50 before")
+    assert [(row.user.login, row.before, row.after, row.reasons) for row in found.items] == [
+        ("bob", 0, None, ("removed: has no grade now",)),
+        ("cleo", 96, 85, ("15 points deducted for lateness, 4 before",)),
+    ]
+    replace_setting(ladder, "points = 40", "points = 50")
+    grading.release_grades(ladder, "three", "teacher", "more for a win", deadline="first")
+    assert changes_since(ladder, "three").items[0].reasons == ("the points of a passed baseline have changed",)

@@ -15,7 +15,17 @@ from ladder.exports import export_ladder
 from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from ladder.store import Database, User, all_users, delete_applicant, find_user, get_party, save_users
+from ladder.store import (
+    OPENID,
+    Database,
+    User,
+    all_credentials,
+    all_users,
+    delete_applicant,
+    find_user,
+    get_party,
+    save_users,
+)
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, make_ladder, sign_in
@@ -205,6 +215,18 @@ def test_a_provider_account_belongs_to_the_user_of_its_first_sign_in(ladder: Lad
     for issuer, subject in (("https://id", "2"), ("https://other", "1")):
         with pytest.raises(users.AuthenticationError, match="another account"):
             users.sign_in_by_provider(ladder, issuer, subject, "ada@x.edu")
+
+
+def test_a_provider_signs_in_no_staff_and_no_revoked_account(ladder: Ladder) -> None:
+    users.sign_in_by_provider(ladder, "https://id", "1", "ada@x.edu")
+    credentials = ladder.database.read_with_retry(lambda connection: all_credentials(connection, "ada"))
+    [account] = [credential for credential in credentials if credential.kind == OPENID]
+    assert users.revoke_credential(ladder, account.id, "staff", "lost")
+    with pytest.raises(users.AuthenticationError, match="the staff revoked your account"):
+        users.sign_in_by_provider(ladder, "https://id", "1", "ada@x.edu")
+    users.import_users(ladder, users.RosterEntry(1, "staff", email="staff@x.edu"), "staff", "one person")
+    with pytest.raises(users.AuthenticationError, match="staff signs in with a link or a password"):
+        users.sign_in_by_provider(ladder, "https://id", "3", "staff@x.edu")
 
 
 @each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
