@@ -10,7 +10,6 @@ this process, and a bot that never returns blocks the call. This package must no
 command line.
 """
 
-from arena.compare import PairedResult
 from arena.local.comparison import compare, play_blocks
 from arena.local.match import (
     BotArgument,
@@ -34,29 +33,3 @@ from arena.local.session import (
     play_table,
     sweep,
 )
-
-__all__ = [
-    "BotArgument",
-    "JobError",
-    "LocalPlayer",
-    "PairedResult",
-    "ReplyingBot",
-    "Results",
-    "Rows",
-    "WinRate",
-    "WrongReplyError",
-    "compare",
-    "make_match_spec",
-    "make_session_key",
-    "name_bots",
-    "plan_session",
-    "play",
-    "play_blocks",
-    "play_in_processes",
-    "play_match",
-    "play_table",
-    "require_factories",
-    "run_match",
-    "sample",
-    "sweep",
-]

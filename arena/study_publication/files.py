@@ -20,28 +20,18 @@ from arena.referee import game_marker, turn_marker
 from arena.replay import make_replay_object, replay_page
 from arena.run import read_logs
 from arena.stats.plots import Scale, svg_file
-from arena.study_measures import (
-    MEASURES,
-    CallRow,
-    Challenge,
-    Claim,
-    Decision,
-    Difference,
-    GameTables,
-    Measured,
-    Statement,
-)
+from arena.study_measures import MEASURES, Difference, GameTables, Measured, tables
 from arena.study_publication.page import Plots, list_plots, render_report
 from arena.study_report import Study, StudyReport
 
 TABLES: dict[str, type[Any]] = {
     "measures": Measured,
     "differences": Difference,
-    "decisions": Decision,
-    "claims": Claim,
-    "challenges": Challenge,
-    "statements": Statement,
-    "calls": CallRow,
+    "decisions": tables.Decision,
+    "claims": tables.Claim,
+    "challenges": tables.Challenge,
+    "statements": tables.Statement,
+    "calls": tables.CallRow,
 }
 _REPLAY_BYTES = 100_000  # of reasoning a game
 

@@ -12,15 +12,7 @@ from statistics import fmean, variance
 from arena.bots import BotError
 from arena.models import Budget, ModelSettings, read_settings
 from arena.study import StudyConfig
-from arena.study_measures import (
-    COMPARED_MEASURES,
-    PAIR_VARIANCE,
-    Cases,
-    measure_all,
-    pair_keys,
-    paired_rates,
-    smallest_difference,
-)
+from arena.study_measures import measures
 from arena.study_report.report import Study
 
 # Assumptions where no pilot says more.
@@ -87,7 +79,7 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
 
     Raises BotError if a model's settings aren't valid, or the pilot has no complete deal of any player.
     """
-    plan, pilot_cases = config.plan(), Cases()
+    plan, pilot_cases = config.plan(), measures.Cases()
     for game in pilot.games if pilot else ():
         pilot_cases.add_game(game)
     models = _forecast_models(config, budget, _measure_pilot(pilot, pilot_cases, config.players), pilot)
@@ -120,7 +112,7 @@ def _list_excesses(needed: Mapping[str, float | None], budget: Budget) -> Iterat
 
 
 def _measure_pilot(
-    pilot: Study | None, cases: Cases, players: Sequence[str]
+    pilot: Study | None, cases: measures.Cases, players: Sequence[str]
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return the pilot's measures by (player, condition), then by name; {} without a pilot.
 
@@ -129,7 +121,7 @@ def _measure_pilot(
     values: dict[tuple[str, str], dict[str, float]] = {}
     if pilot is None:
         return values
-    for row in measure_all(cases, pilot.participants, pilot.conditions):
+    for row in measures.measure_all(cases, pilot.participants, pilot.conditions):
         values.setdefault((row.player, row.condition), {})[row.measure] = row.value
     if not any(player in players for player, _ in values):
         raise BotError(
@@ -207,26 +199,28 @@ def _forecast_use(
     )
 
 
-def _forecast_differences(config: StudyConfig, pilot_cases: Cases, pilot: Study | None) -> Iterator[ShownDifference]:
+def _forecast_differences(
+    config: StudyConfig, pilot_cases: measures.Cases, pilot: Study | None
+) -> Iterator[ShownDifference]:
     """Yield the differences that the study can show, in the order of measures; without a pilot, of win rates alone."""
     deals, conditions = config.plan().rounds, [condition.name for condition in config.conditions]
-    for measure in COMPARED_MEASURES:
-        comparisons = len(list(pair_keys(measure, config.players, conditions)))
+    for measure in measures.COMPARED_MEASURES:
+        comparisons = len(list(measures.pair_keys(measure, config.players, conditions)))
         spread = _measure_spread(measure, config.players, pilot_cases, pilot.conditions) if pilot else 0.0
         is_assumed = not spread and measure == "win_rate"
         if is_assumed:
-            spread = PAIR_VARIANCE / config.games_of_deal()
+            spread = measures.PAIR_VARIANCE / config.games_of_deal()
         if spread and comparisons:
-            alone = smallest_difference(deals, spread)
-            corrected = smallest_difference(deals, spread, comparisons)
+            alone = measures.smallest_difference(deals, spread)
+            corrected = measures.smallest_difference(deals, spread, comparisons)
             yield ShownDifference(measure, alone, corrected, comparisons, is_assumed)
 
 
-def _measure_spread(measure: str, players: Sequence[str], cases: Cases, conditions: Sequence[str]) -> float:
+def _measure_spread(measure: str, players: Sequence[str], cases: measures.Cases, conditions: Sequence[str]) -> float:
     """Return the variance of a difference from deal to deal, as the mean of all comparisons; 0 without two deals."""
     variances = []
-    for key, other_key in pair_keys(measure, players, conditions):
-        gains = [rate - other_rate for rate, other_rate in paired_rates(cases, key, other_key)]
+    for key, other_key in measures.pair_keys(measure, players, conditions):
+        gains = [rate - other_rate for rate, other_rate in measures.paired_rates(cases, key, other_key)]
         if len(gains) > 1:
             variances.append(variance(gains))
     return fmean(variances) if variances else 0.0

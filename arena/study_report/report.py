@@ -21,18 +21,7 @@ from arena.review import MoveEvaluator, UnknownRulesError
 from arena.run import RecordFileError, RunFolder, read_record_file, record_results
 from arena.run.report import ModelCalls
 from arena.study import Condition, StudyConfig
-from arena.study_measures import (
-    CallRow,
-    Cases,
-    Difference,
-    GameTables,
-    Key,
-    Measured,
-    compare_all,
-    list_calls,
-    measure_all,
-    read_game,
-)
+from arena.study_measures import Cases, Difference, GameTables, Key, Measured, compare_all, measure_all, tables
 
 VERSION: Literal[1] = 1
 Count = Annotated[int, Field(ge=0)]
@@ -91,14 +80,14 @@ class Study:
             raise RecordFileError(f"{self.path}: the record of match {match} isn't of this study; see arena verify")
         return record
 
-    def call_rows(self) -> Iterator[CallRow]:
+    def call_rows(self) -> Iterator[tables.CallRow]:
         """Yield a row for each call of the journal."""
         player_of = {
             self.config.bots[bot].name: player
             for condition in self.config.conditions
             for bot, player in zip(condition.bots, self.participants, strict=True)
         }
-        return list_calls(self.lines, self.games, player_of)
+        return tables.list_calls(self.lines, self.games, player_of)
 
 
 def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Study:
@@ -118,7 +107,7 @@ def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Stud
         if not all(folder.record(match).exists() for match in matches):
             break
         for match in matches:
-            study.games.append(read_game(study.config, study.planned_record(match), calls_by_match[match]))
+            study.games.append(tables.read_game(study.config, study.planned_record(match), calls_by_match[match]))
             on_game()
         study.deals += 1
     return study

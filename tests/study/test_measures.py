@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.study_measures import Cases, Key, compare_all, correct_by_holm, measure_all
+from arena.study_measures import Cases, Key, compare_all, measure_all, measures
 from tests.study.simulation import simulate
 
 
@@ -31,7 +31,7 @@ def test_a_difference_pairs_the_deals_in_which_both_have_opportunities() -> None
 
 
 def test_holms_correction_counts_comparisons_without_data() -> None:
-    assert correct_by_holm([0.04, 0.01, 0.03, 0.6]) == pytest.approx([0.09, 0.04, 0.09, 0.6])
+    assert measures.correct_by_holm([0.04, 0.01, 0.03, 0.6]) == pytest.approx([0.09, 0.04, 0.09, 0.6])
     cases = Cases()
     for deal in range(40):
         for player, bluff in (("a", 1), ("b", 0)):
