@@ -170,19 +170,18 @@ def _add_lateness(
     counting: Sequence[store.Version],
     owner: int | None,
 ) -> DeadlineSummary:
-    """Return a user's summary with the costs of late versions that count, or until when one may come if none counts.
+    """Return a user's summary with the cost of a late version that counts, or until when one may come if none counts.
 
     counting: the versions that count for the user.
     """
     own_end = due(owner)
     is_open_late = not counting and own_end.last != own_end.closes
-    late = [version for version in counting if due(version.owner_id).days_late(version.received_at)]
-    if not (late or is_open_late):
+    late = next((version for version in counting if due(version.owner_id).days_late(version.received_at)), None)
+    if late is None and not is_open_late:
         return summary
     days_left = remaining_late_days(connection, settings, summary.name)
-    if late:
-        costs = [_describe_lateness(settings, due, version, days_left, owner) for version in late]
-        return replace(summary, lateness=", ".join(costs) or None)
+    if late is not None:  # the only one: a team has a late version if it has none in time
+        return replace(summary, lateness=_describe_lateness(settings, due, late, days_left, owner) or None)
     late_days_left = None
     if owner is not None and settings.lateness.late_days > 0:
         late_days_left = max(0, days_left[owner])

@@ -10,7 +10,7 @@ traceback on standard error. The sandbox stores scripts by name, and `Program.ar
 On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and can be frozen: the script
 then stops before it next reads, writes, waits or burns. A script that raises SandboxError fails the match, as if the
 machine had failed. `close` interrupts the script and joins its thread. Unlike a process's, a script's `exit` is already
-known at end of file. This module must not know what the bytes mean."""
+known when its end closes the pipes. This module must not know what the bytes mean."""
 
 import contextlib
 import os
@@ -185,7 +185,9 @@ def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) 
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             answer = reply(line)
-            for data in (answer,) if isinstance(answer, bytes) else answer or ():
+            if isinstance(answer, bytes):
+                answer = [answer]
+            for data in answer or ():
                 peer.send(data)
 
     return script

@@ -75,14 +75,14 @@ _MACHINE_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no file causes t
 def _copy_error(problem: OSError, files: Path, folder: Path) -> ProgramError | SandboxError:
     """Return the error of a failed copy: ProgramError if the files are the cause, else SandboxError."""
     # If the copy can't be written, the error's first file name is in the copy.
-    is_in_copy = str(problem.filename).startswith(str(folder))
-    is_source = problem.filename is not None and not is_in_copy and problem.errno not in _MACHINE_ERRNOS
-    is_source = is_source or problem.errno == errno.ENAMETOOLONG
+    is_in_copy = Path(str(problem.filename)).is_relative_to(folder)
+    has_machine_cause = problem.filename is None or is_in_copy or problem.errno in _MACHINE_ERRNOS
     reason = problem.strerror or problem
-    if is_source:  # the bot's author may read the error: it has no path of this machine
-        name = os.path.relpath(problem.filename or files, folder if is_in_copy else files.parent)
-        return ProgramError(f"its files can't be read: {name}: {reason}")
-    return SandboxError(f"a program's files can't be copied: {problem.filename or folder}: {reason}")
+    if has_machine_cause and problem.errno != errno.ENAMETOOLONG:
+        return SandboxError(f"a program's files can't be copied: {problem.filename or folder}: {reason}")
+    # The bot's author may read the error: it has no path of this machine.
+    name = os.path.relpath(problem.filename or files, folder if is_in_copy else files.parent)
+    return ProgramError(f"its files can't be read: {name}: {reason}")
 
 
 def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budget: "_CopyBudget") -> None:
@@ -226,7 +226,7 @@ class Programs:
     image: bool = False
 
     def named(self, program: str) -> str | None:
-        """Return the absolute path of the program with this name, None if it doesn't exist."""
+        """Return the absolute path of the program with this name, None if it doesn't exist; with an image, the name."""
         if self.image:
             return program
         path = shutil.which(program, path=self.path)
@@ -234,7 +234,10 @@ class Programs:
         return None if path is None else os.path.abspath(path)
 
     def find(self, word: str, folder: Path) -> str | None:
-        """Return the absolute path of a command's first word in that folder, None if it can't be executed."""
+        """Return the path of a command's first word in that folder, None if it can't be executed.
+
+        With an image, a name or path outside of the folder is returned as it is.
+        """
         if "/" not in word:
             return self.named(word)
         if word == sys.executable and not self.image:

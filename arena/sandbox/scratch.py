@@ -94,9 +94,6 @@ def _remove_scratch(scratch: Path) -> None:
     with suppress(OSError):  # remaining files are harmless; an error would lose results
         for path in scratch.iterdir():
             remove_tree(path)
-            if path.exists():  # a full disk has no space for that folder; a tree that is too deep stays
-                with suppress(RecursionError):
-                    shutil.rmtree(path, ignore_errors=True)
         scratch.rmdir()
 
 
@@ -109,7 +106,7 @@ def no_space_message(folder: Path) -> str:
 
 
 def is_disk_full(problem: BaseException, scratch: Path) -> bool:
-    """Return whether an error, or one of its causes, reports a full disk below `scratch`.
+    """Return whether an error, or one of its causes, reports a full disk below `scratch`, or without a path.
 
     The path matters because the kernel has the same error number for its own tables, such as that of control groups.
     """
@@ -144,10 +141,9 @@ def sync_tree(root: Path) -> None:
 def remove_tree(root: Path) -> None:
     """Remove a folder of any depth and modes, or a file or link. This never raises; files that can't be removed stay.
 
-    Every folder found is first moved next to the others, so, unlike in shutil.rmtree, paths stay short, nothing
-    recurses and no descriptor is held per level. Symbolic links are unlinked, never followed.
+    Symbolic links are unlinked, never followed.
     """
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RecursionError):
         if root.is_symlink() or not root.is_dir():
             root.unlink()
             return
@@ -155,22 +151,31 @@ def remove_tree(root: Path) -> None:
             holding = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
         except OSError:  # a full disk has no room for a folder
             shutil.rmtree(root, ignore_errors=True)
-            return
-        folders = [root]
-        moved_count = 0
-        while folders:
-            folder = folders.pop()
-            for entry in _entries(folder):
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
-                        moved_count += 1
-                        folders.append(Path(entry.path).rename(holding / str(moved_count)))
-                    else:
-                        os.unlink(entry.path)
+        else:
+            _remove_by_moves(root, holding)
+
+
+def _remove_by_moves(root: Path, holding: Path) -> None:
+    """Remove a folder, and the empty folder `holding` next to it. Raises OSError if a file of `holding` stays.
+
+    Every folder found is first moved into `holding`, so, unlike in shutil.rmtree, paths stay short, nothing recurses
+    and no descriptor is held per level.
+    """
+    folders = [root]
+    moved_count = 0
+    while folders:
+        folder = folders.pop()
+        for entry in _entries(folder):
             with contextlib.suppress(OSError):
-                folder.rmdir()
-        holding.rmdir()
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
+                    moved_count += 1
+                    folders.append(Path(entry.path).rename(holding / str(moved_count)))
+                else:
+                    os.unlink(entry.path)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    holding.rmdir()
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -145,7 +145,8 @@ class OutboundBuffer:
 
     def list_from(self, number: int) -> list[str]:
         """Return the kept lines from `number` on; if the last is a request, its clock shows the remaining time."""
-        lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+        first_kept = self.count - len(self._kept)
+        lines = list(self._kept)[max(0, number - first_kept) :]
         elapsed_ms = int((self._clock() - self._added_at) * 1000)
         if lines and elapsed_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
             lines[-1] = _charge_request(lines[-1], elapsed_ms)

@@ -337,7 +337,10 @@ async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> N
     """Relay frames to the browser; at the end close its socket with the table server's code, else UNREACHABLE."""
     line = b""
     with suppress(OSError, ValueError, TimeoutError):
-        while (line := await reader.readline()).endswith(b"\n") and not line.startswith(b"!"):
+        while True:
+            line = await reader.readline()
+            if line.startswith(b"!") or not line.endswith(b"\n"):
+                break
             async with asyncio.timeout(_RELAY_SEND_TIMEOUT_S):
                 await channel.send(line[:-1].decode())
     await channel.close(*(_parse_close(line) or (UNREACHABLE, "the table server doesn't answer")))

@@ -88,7 +88,7 @@ class RetryingJobs(Generic[Job]):
         self._pauses_s = pauses_s
         self._clock = clock
         self._retries: list[tuple[float, Job]] = []  # (time to start, job)
-        self._counts: dict[int, list[int]] = {}  # by id(job): failures and worker deaths
+        self._counts: dict[int, tuple[int, int]] = {}  # by id(job): failures and worker deaths
 
     @property
     def more(self) -> bool:
@@ -107,14 +107,16 @@ class RetryingJobs(Generic[Job]):
 
     def failed(self, job: Job, problem: BaseException) -> bool:
         """Count a failure, and queue the job again after its pause, or forget it; return whether it is abandoned."""
-        is_death = isinstance(problem, WorkerDiedError)
-        counts = self._counts.setdefault(id(job), [0, 0])
-        counts[is_death] += 1
-        failures, deaths = counts
+        failures, deaths = self._counts.pop(id(job), (0, 0))
+        pause_s = 0.0
+        if isinstance(problem, WorkerDiedError):
+            deaths += 1
+        else:
+            pause_s = self._pauses_s[failures] if failures < len(self._pauses_s) else 0.0
+            failures += 1
         if failures >= MAX_FAILED_ATTEMPTS or deaths >= MAX_WORKER_DEATHS:
-            self.completed(job)
             return True
-        pause_s = self._pauses_s[failures - 1] if not is_death and failures <= len(self._pauses_s) else 0.0
+        self._counts[id(job)] = failures, deaths
         self._retries.append((self._clock() + pause_s, job))
         return False
 

@@ -96,7 +96,7 @@ class StandingsUpdater:
         return self.standings is not None and self.standings.verdict is not None and self.standings.verdict.decided
 
     def update(self) -> int:
-        """Update and store the standings if matches or versions have changed; return their number of games.
+        """Store new standings if rated matches, or which versions play, have changed; return their number of games.
 
         Raises DatabaseError if the database can't be reached.
         """

@@ -109,7 +109,7 @@ def find_wrong_totals(connection: Connection) -> list[int]:
 
 
 def latest_timestamp(connection: Connection) -> float:
-    """Return the newest Unix time in the database; 0 if the database is empty."""
+    """Return the newest Unix time of a match, version, decision or standings; 0 if the database has none."""
     times = [connection.scalar(select(func.max(column))) for column in _TIMES]
     return max((time for time in times if time is not None), default=0.0)
 
@@ -308,7 +308,7 @@ def list_connections(connection: Connection, own_name: str) -> list[str]:
 
 
 def end_runners(connection: Connection, timestamp: float) -> None:
-    """End a restored copy's runners and table sessions, which belong to the original, and queue their tasks again."""
+    """End a restored copy's runners and the table sessions of its servers, and queue the runners' tasks again."""
     for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
         end_runner(connection, runner.id)
         for session in sessions_of_server(connection, runner.id):

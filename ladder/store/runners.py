@@ -114,7 +114,8 @@ class LivenessCheck:
     def find_dead(self, runners: list[RunnerRecord], own_id: str | None = None) -> list[str]:
         """Read the heartbeats of `runners`; return the ids of the dead ones, except `own_id`.
 
-        A runner counts as alive for `silent_s` after the first call with it, also if no call came for half that time.
+        A silent runner counts as alive for `silent_s` after the first call with it, and again after a pause of half
+        that time between two calls.
         """
         now = self._clock()
         if now - self._checked_at > self._silent_s / 2:

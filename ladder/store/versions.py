@@ -434,8 +434,8 @@ def disabling_times(connection: Connection) -> dict[int, float]:
     return {version: disabled_at for version, (_, disabled_at) in _list_disabled(connection).items()}
 
 
-def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
-    """Return the versions that people disabled: (reason, time as of `disabling_times`) by id.
+def _list_disabled(connection: Connection, bot: int | None = None) -> dict[int, tuple[str, float]]:
+    """Return the versions that people disabled: (reason, time as of `disabling_times`) by id; only of a bot, if given.
 
     A later activation of the version, or of the bot before the version was submitted, ends it.
     """
@@ -451,6 +451,8 @@ def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
         .where(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
         .order_by(audit_log.c.id)
     )  # fmt: skip
+    if bot is not None:
+        query = query.where(versions.c.bot == bot)
     disabled: dict[int, tuple[str, float]] = {}
     for row in connection.execute(query):
         is_after_submission = row.audit_id > row.last_audit_id
@@ -469,7 +471,8 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
             barred[entry.version] = f"auto-disabled: {entry.reason}"
         else:
             barred.pop(entry.version or 0, None)
-    return barred | {version: f"disabled: {reason}" for version, reason in disabled_versions(connection).items()}
+    disabled = _list_disabled(connection, bot)
+    return barred | {version: f"disabled: {reason}" for version, (reason, _) in disabled.items()}
 
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:

@@ -71,6 +71,7 @@ def test_actions_of_the_ladder_do_not_enable_a_bot(connection: Connection) -> No
     store.log_action(connection, store.AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     store.log_action(connection, store.AuditEntry("ladder", "auto_disable", "it forfeited", NOW, bot=1, version=1))
     assert store.disabled_versions(connection) == {1: "copied"}
+    assert store.barred_versions(connection, 2) == {}, "another bot's"
 
 
 def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Connection) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -61,9 +62,19 @@ def test_a_tree_is_removed_where_a_full_disk_has_no_room_for_a_folder(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "run" / "deep").mkdir(parents=True)
-    monkeypatch.setattr("tempfile.mkdtemp", fail)
-    remove_tree(tmp_path / "run")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1 + sys.getrecursionlimit()):
+        os.mkdir("bottomless", dir_fd=folder)
+        folder, above = os.open("bottomless", os.O_RDONLY, dir_fd=folder), folder
+        os.close(above)
+    os.close(folder)
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr("tempfile.mkdtemp", fail)
+        remove_tree(tmp_path / "run")
+        remove_tree(tmp_path / "bottomless")  # too deep to be removed, it raises nothing
     assert not (tmp_path / "run").exists()
+    remove_tree(tmp_path / "bottomless")
+    assert not (tmp_path / "bottomless").exists()
 
 
 def test_links_in_a_scratch_folder_are_removed_without_their_targets(tmp_path: Path) -> None:
