@@ -1,6 +1,7 @@
 """Escape untrusted text for a terminal or a spreadsheet."""
 
 import re
+import shlex
 from pathlib import Path
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in spreadsheets
@@ -9,6 +10,11 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a form
 def escape_control(text: str | Path) -> str:
     """Return text for a terminal: unprintable characters (control characters, undecodable bytes) are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def quote_path(path: str | Path) -> str:
+    """Return a path, or a name, as one word of a shell's command for a terminal."""
+    return escape_control(shlex.quote(str(path)))
 
 
 def escape_csv_cell(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.checks import Finding, Severity
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from arena.formatting import format_count
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
@@ -197,7 +197,7 @@ def _check_runners(ladder: Ladder) -> Iterator[Finding]:
         loads = store.list_runner_loads(connection)
     is_any_alive = not all(load.is_dead for load in loads)
     if not is_any_alive:
-        yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {ladder.path}")
+        yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {quote_path(ladder.path)}")
     for load in loads:
         yield _check_runner(ladder, load, is_any_alive)
 
@@ -212,7 +212,7 @@ def _check_runner(ladder: Ladder, load: store.RunnerLoad, is_any_alive: bool) ->
     if load.is_dead:
         severity = Severity.FAIL if load.leases else Severity.NOTE
         advice = "start another runner: it takes over the tasks"
-        return Finding("runner", severity, f"{text}: ended", f"arena ladder run {ladder.path}", advice)
+        return Finding("runner", severity, f"{text}: ended", f"arena ladder run {quote_path(ladder.path)}", advice)
     if load.is_dead is None:
         advice = "check on that machine that it is running"
         return Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)
@@ -226,7 +226,8 @@ def _check_submissions(ladder: Ladder) -> Finding:
     wait_s = 0.0 if submitted_at is None else ladder.clock() - submitted_at
     text = f"{count} pending, the oldest for {wait_s / 60:.0f} min" if count else "none is pending"
     if wait_s > _MAX_WAIT_S:
-        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")
+        command = f"arena ladder run {quote_path(ladder.path)}"
+        return Finding("submissions", Severity.FAIL, text, command, "start a runner")
     return Finding("submissions", Severity.OK, text)
 
 
@@ -242,7 +243,7 @@ def _check_tables(ladder: Ladder) -> Finding:
         return Finding("tables", Severity.OK, "none is open")
     text = f"{count} open, {states[store.PLAYING]} of them in a match; players: {people}"
     if not has_server:
-        text, command = f"{text}; no table server is running", f"arena ladder serve-tables {ladder.path}"
+        text, command = f"{text}; no table server is running", f"arena ladder serve-tables {quote_path(ladder.path)}"
         return Finding("tables", Severity.NOTE, text, command, "arena ladder serve also starts a table server")
     return Finding("tables", Severity.OK, text)
 
@@ -281,7 +282,7 @@ def _check_retention(ladder: Ladder) -> Finding:
     if not expired.records and not expired.logs:
         return Finding("retention", Severity.OK, "no records or logs have expired")
     text = f"records of {format_count(expired.records, 'match', 'es')} and logs of {expired.logs} have expired"
-    command = f"arena ladder doctor {ladder.path} --prune"
+    command = f"arena ladder doctor {quote_path(ladder.path)} --prune"
     return Finding("retention", Severity.NOTE, text, command, "or wait: a runner removes them daily")
 
 

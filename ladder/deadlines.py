@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from arena.formatting import format_count
 from ladder import store
 from ladder.bot_quotas import bots_of_party
@@ -390,7 +391,7 @@ def format_end(timestamp: float) -> str:
 
 
 def require_checks_finished(
-    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: Path | str
 ) -> None:
     """Raise LadderError if there is a `find_check_problem`."""
     if problem := find_check_problem(connection, settings, deadline, now, folder):
@@ -398,7 +399,7 @@ def require_checks_finished(
 
 
 def find_check_problem(
-    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: Path | str
 ) -> str | None:
     """Return that a deadline isn't over, or the check of a version that may count isn't finished; None otherwise.
 
@@ -412,7 +413,7 @@ def find_check_problem(
         return None
     subject = "versions aren't" if len(versions) > 1 else "version isn't"
     version_refs = ", ".join(escape_control(version.version_ref) for version in versions[:5])
-    advice = f"Check them: arena ladder run {folder} --until idle"
+    advice = f"Check them: arena ladder run {quote_path(folder)} --until idle"
     if store.has_live_runner(connection):
         advice = "Wait until their checks have ended."
     return f"{len(versions)} {subject} checked yet ({version_refs}).\n{advice}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from arena.escaping import escape_control
+from arena.escaping import quote_path
 from arena.referee import GameResult, RecordError, read_record
 from arena.replay import make_replay_object
 from ladder import store
@@ -251,7 +251,7 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
     summary = store.find_match_summary(connection, match)
     if summary is None:
         raise LadderError(
-            f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
+            f"the ladder has no match {match}.\nList its matches: arena ladder matches {quote_path(ladder.path)}"
         )
     may_be_rated = summary.outcome == store.PLAYED and summary.kind in (store.RATED, store.FINAL)
     if may_be_rated and summary.voided == void:

@@ -6,6 +6,7 @@ couldn't be compared.
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Sequence
 from datetime import datetime
@@ -376,7 +377,8 @@ def read_settings(folder: Path) -> LadderSettings:
         text = path.read_text(encoding="utf-8-sig")  # -sig: Windows editors write a byte order mark
     except (FileNotFoundError, NotADirectoryError):
         raise LadderError(
-            f"{folder} isn't a ladder: it has no {SETTINGS_FILE}.\nCreate a ladder: arena ladder init {folder}"
+            f"{folder} isn't a ladder: it has no {SETTINGS_FILE}.\n"
+            f"Create a ladder: arena ladder init {shlex.quote(str(folder))}"
         ) from None
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.\nCheck its permissions.") from None

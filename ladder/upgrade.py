@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from ladder import store
 from ladder.backups import BackupFile, write_backup
 from ladder.ladder import require_database_file, resolve_database_url
@@ -54,7 +54,7 @@ def upgrade_ladder(
         _require_alone(database, report)
         size = write_backup(database, folder, file)
         report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
-        report(f"  arena ladder restore {file} NEW-FOLDER")
+        report(f"  arena ladder restore {quote_path(file)} NEW-FOLDER")
         store.upgrade_schema(database)
         report(f"upgraded {folder} to schema {store.NEWEST_REVISION}; start its processes again")
         return replace(upgrade, backup=BackupFile(str(file), size))

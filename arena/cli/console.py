@@ -375,7 +375,8 @@ def format_duration(seconds: float) -> str:
 def os_error_reason(problem: OSError) -> str:
     """Return the system's message for an error, after the file's name if there is one."""
     message = problem.strerror or str(problem)
-    return message if problem.filename is None else f"{problem.filename}: {message}"
+    name = problem.filename2 if problem.errno in HOST_ERRNOS and problem.filename2 else problem.filename  # of a copy
+    return message if name is None else f"{name}: {message}"
 
 
 def treat_sigterm_as_sigint() -> None:

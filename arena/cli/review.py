@@ -70,6 +70,12 @@ def review(
             result = _review_with_progress(records, bot, max_games, jobs, early_stop, chooser)
         except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
             console.fail(f"{path}: {problem}")
+    if as_json:
+        console.print_json(result)
+    elif result.lost:
+        console.print_parts(*_format_review(result, top), widest=console.MAX_PROSE_COLUMNS)
+        if result.costly_decisions:
+            console.print_text(f"the first: {_command(path, result.bot, result.costly_decisions[0])}")
     if html is not None:
         if result.games:
             _write_page(html, path, records, result)
@@ -77,12 +83,6 @@ def review(
             console.print_note(f"no game of {path} that {bot} lost was reviewed: {html} isn't written")
     elif not result.lost and not as_json:
         console.print_note(f"{bot} lost no game of {path}")
-    if as_json:
-        console.print_json(result)
-    elif result.lost:
-        console.print_parts(*_format_review(result, top), widest=console.MAX_PROSE_COLUMNS)
-        if result.costly_decisions:
-            console.print_text(f"the first: {_command(path, result.bot, result.costly_decisions[0])}")
     if early_stop.reason is not None:
         console.print_note(early_stop.reason)
         sys.exit(early_stop.exit_code)

@@ -13,7 +13,7 @@ import click
 from arena.bots import Bot
 from arena.cli import console, options, run_models
 from arena.cli import run as run_command
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from arena.formatting import (
     NO_VALUE,
     format_count,
@@ -197,7 +197,7 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
     console.print_note(f"{study_run.progress.done} of {format_count(study_run.progress.plan.matches, 'game')} played")
     if status == 130:
         console.print_note(f"interrupted; resume with: {run_command.resume_command(config, folder)}")
-    console.print_note(f"report: arena study report {folder.path}")
+    console.print_note(f"report: arena study report {quote_path(folder.path)}")
     sys.exit(status)
 
 

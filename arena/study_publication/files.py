@@ -34,6 +34,7 @@ TABLES: dict[str, type[Any]] = {
     "calls": tables.CallRow,
 }
 _REPLAY_BYTES = 100_000  # of reasoning a game
+_MAX_NAME = 60  # letters of a figure's name, each of up to four bytes: a file system allows 255
 
 
 def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable[[], object] = lambda: None) -> None:
@@ -59,12 +60,12 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
 
 
 def _write_figures(folder: Path, plots_by_measure: Sequence[tuple[str, Plots]]) -> None:
-    """Write each plot as an SVG file, those of a measure with one scale. Names that would be equal are extended."""
+    """Write each plot as an SVG file, those of a measure with one scale. Long names are cut, equal ones extended."""
     used_names = set[str]()
     for measure, plots in plots_by_measure:
         scale = Scale.of(rows for _, rows in plots)
         for caption, rows in plots:
-            name = "".join(c if c.isalnum() else "-" for c in f"{measure}-{caption}")
+            name = "".join(c if c.isalnum() else "-" for c in f"{measure}-{caption}"[:_MAX_NAME])
             while name.casefold() in used_names:
                 name += "-2"
             used_names.add(name.casefold())

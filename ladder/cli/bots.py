@@ -13,7 +13,7 @@ import click
 from arena.bots import find_sample
 from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.submit import print_submission
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from ladder import activation, bot_pages, bots
 from ladder.challenges import QueuedChallenge, queue_challenges
 from ladder.cli.common import (
@@ -91,7 +91,7 @@ def submit(
     )
     if received_at is not None:
         print_note(f"time of submission: {format_local_time(accepted.received_at)}")
-    print_note(f"see its check: arena ladder bot {folder} {accepted.name}")
+    print_note(f"see its check: arena ladder bot {quote_path(folder)} {quote_path(accepted.name)}")
 
 
 def _print_bulk_submission(result: bots.BulkSubmission, as_json: bool) -> None:
@@ -165,7 +165,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     matches = f"match {first_id}" if first_id == last_id else f"matches {first_id} to {last_id}"
     quota = "" if queued.remaining is None else f"; challenges left today: {queued.remaining}"
     text = f"{matches} of {', '.join(queued.version_refs)} are queued{quota}"
-    print_result(queued, as_json, text, f"see the result: arena ladder match {folder} {first_id}")
+    print_result(queued, as_json, text, f"see the result: arena ladder match {quote_path(folder)} {first_id}")
 
 
 @click.command()

@@ -19,7 +19,7 @@ from arena.cli.console import (
     print_text,
     usage_error,
 )
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from arena.formatting import NO_INTERVALS, format_count, have_no_intervals
 from ladder import grading
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit, print_decision, print_result
@@ -86,7 +86,7 @@ def create(
         f"created the final {name}: {versions}, {matches} queued",
         f"SHA-256 of its key: {state.commitment}",
         f"publish {file} now: a runner starts the matches immediately",
-        f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}",
+        f"next: arena ladder run {quote_path(folder)}; arena ladder final reveal {quote_path(folder)} {name}",
     )
 
 
@@ -156,8 +156,9 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
             records = grading.export_final(ladder, name, out)
         except OSError as problem:
             usage_error(f"{os_error_reason(problem)}.\nName another folder: --out DIR")
-    text = f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: arena verify {out}"
-    print_result(ExportedFiles(tuple(sorted(map(str, out.iterdir())))), as_json, text)
+    text = f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: "
+    files = ExportedFiles(tuple(sorted(map(str, out.iterdir()))))
+    print_result(files, as_json, f"{text}arena verify {quote_path(out)}")
 
 
 def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool = False) -> None:
@@ -169,11 +170,12 @@ def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool 
         print_note(
             f"the final {name}: {state.played} of {format_count(state.matches, 'match', 'es')} played, {state.progress}"
         )
-        command = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
+        path = quote_path(ladder.path)
+        command = f"run {path}" if state.state != "complete" else f"final reveal {path} {name}"
         print_note(f"next: arena ladder {command}")
     else:
         _print_results(state, state.standings)
-        print_note(f"verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
+        print_note(f"verify it: arena ladder final export {quote_path(ladder.path)} {name} --out DIR; arena verify DIR")
 
 
 def _print_results(state: grading.FinalState, standings: Standings) -> None:
@@ -241,7 +243,8 @@ def _print_grade_of_user(folder: Path, page: grading.Grades, login: str, *, is_r
     """
     grade = next((grade for grade in page.grades if grade.user.login == login), None)
     if grade is None:
-        usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
+        advice = f"List its users: arena ladder users list {quote_path(folder)}"
+        usage_error(f'the ladder has no user "{login}" with a grade.\n{advice}')
     is_open = grade.open_until is not None
     if is_open:
         print_note(grading.describe_open_grades(replace(page, grades=(grade,))))
@@ -288,7 +291,8 @@ def release(
             result = grading.release_grades(
                 ladder, name, actor, reason, final=final, deadline=deadline, incomplete=incomplete
             )
-            print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
+            command = f"arena ladder grades show {quote_path(folder)} --release {name}"
+            print_note(f'released "{name}"; print it again: {command}')
     if result.changes is not None:
         _print_changes(result.changes)
     if as_json or form != "plain":
@@ -322,7 +326,7 @@ def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
     if changes is None:
         usage_error(
             f'"{name}" is the first release.\n'
-            f"Name another one to compare with: arena ladder grades diff {folder} {name} BEFORE"
+            f"Name another one to compare with: arena ladder grades diff {quote_path(folder)} {name} BEFORE"
         )
     if as_json:
         print_json(changes)
@@ -346,7 +350,7 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
 def _print_grades(folder: Path, current: grading.Grades, form: str, as_json: bool) -> None:
     """Print all users' grades in a format of `gradebook`, after notes about what may still change."""
     for version_ref in current.unchecked:
-        print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {folder} --until idle")
+        print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {quote_path(folder)} --until idle")
     if as_json:
         print_json(current)
         return

@@ -39,6 +39,7 @@ from arena.cli.console import (
 from arena.cli.main import require_extras
 from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run import count_cores, default_match_games
+from arena.escaping import quote_path
 from arena.formatting import format_count
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
@@ -102,15 +103,16 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 save_reference(connection, bot, time.time())
 
         with closing(create_ladder(folder, play, database, save_references)) as ladder:
+            quoted = quote_path(folder)
             table = f"{play.settings.rules.name} at {play.seats} seats"
             print_result(
                 CreatedLadder(str(folder), ladder.commitment),
                 as_json,
                 f"created {folder}: {table}, games a match: {play.match_games}",
                 f"SHA-256 of the key of all deals: {ladder.commitment}",
-                f"next: arena ladder serve {folder}, then set the ladder up in the browser",
+                f"next: arena ladder serve {quoted}, then set the ladder up in the browser",
                 f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page",
-                f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}",
+                f"without pages: arena ladder users import {quoted} roster.csv; arena ladder run {quoted}",
             )
 
 
@@ -220,7 +222,7 @@ def run(
         with open_executor(ladder.play.sandbox, min(jobs or count_cores(), _MAX_JOBS), scheduler, tls) as pool:
             progress = RunnerProgress(LadderRunner(ladder, pool, matches, until), log, is_alone=not is_on_cluster)
             exit_code = _run_to_exit_code(progress, folder, metrics, verbose, as_json)
-    log.info(f"stopped; print the standings: arena ladder standings {folder}")
+    log.info(f"stopped; print the standings: arena ladder standings {quote_path(folder)}")
     sys.exit(exit_code)
 
 
@@ -372,7 +374,7 @@ def _announce(ladder: Ladder, folder: Path, url: str, log: Journal) -> None:
         print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
         print_note("stop it with Ctrl-C")
     else:
-        log.info(f"a sign-in link for staff: arena ladder access add {folder} {STAFF_USER.login}")
+        log.info(f"a sign-in link for staff: arena ladder access add {quote_path(folder)} {STAFF_USER.login}")
 
 
 @contextmanager
@@ -516,7 +518,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     """
     with open_ladder_or_exit(folder) as ladder:
         size = write_backup(ladder.database, ladder.path, file)
-    text = f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {file} NEW-FOLDER"
+    text = f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {quote_path(file)} NEW-FOLDER"
     print_result(BackupFile(str(file), size), as_json, text)
 
 
@@ -538,7 +540,7 @@ def upgrade(folder: Path, backup: Path | None, dry_run: bool, as_json: bool) -> 
 
 
 @click.command()
-@click.argument("file", metavar="FILE", type=NEW_FILE)
+@click.argument("file", metavar="FILE", type=ExistingPath("Name a backup.", dir_okay=False))
 @FOLDER_ARGUMENT
 @option("--database", metavar="URL", help="Empty database to restore into.  [a file in the folder]")
 @json_option(CreatedLadder)
@@ -555,5 +557,5 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
         CreatedLadder(str(folder), commitment),
         as_json,
         f"restored {folder}; SHA-256 of the key of all deals: {commitment}",
-        f"next: arena ladder doctor {folder}; arena ladder run {folder}",
+        f"next: arena ladder doctor {quote_path(folder)}; arena ladder run {quote_path(folder)}",
     )

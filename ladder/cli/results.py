@@ -24,7 +24,7 @@ from arena.cli.console import (
     print_text,
     usage_error,
 )
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from ladder.bot_pages import BotLogs, view_logs
 from ladder.cli import common
 from ladder.dashboards import EventList, list_events
@@ -69,7 +69,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     ):
         standings = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not standings.matches and not standings.items:
-        advice = f"no matches have been rated yet; play some: arena ladder run {folder}"
+        advice = f"no matches have been rated yet; play some: arena ladder run {quote_path(folder)}"
         print_note("no matches were rated by that day" if at else advice)
     if as_json:
         print_json(standings)
@@ -133,7 +133,7 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
         view = view_match(context, match)
         text = find_record_text(context, match) if record else None
     if view is None:
-        usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
+        usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {quote_path(folder)}")
     if record:
         if text is None:
             usage_error(f"match {match} has no record: {_missing_record_reason(view)}")
@@ -213,7 +213,8 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     with common.open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         summary = find_match_summary(context.connection, match)
         if summary is None:
-            usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
+            advice = f"List its matches: arena ladder matches {quote_path(folder)}"
+            usage_error(f"the ladder has no match {match}.\n{advice}")
         logs = view_logs(context, summary, bot)
     if logs is None:
         version_refs = ", ".join(player.version_ref for player in summary.players)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from arena.formatting import format_count
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
@@ -380,8 +380,8 @@ def _reveal(
         matches = format_count(len(abandoned), "match", "es")
         raise LadderError(
             f"abandoned in the final {name}: {matches}, such as {abandoned[0][0]}.\n"
-            f"Play them again: arena ladder final retry {ladder.path} {name}\n"
-            f"Or leave them out: arena ladder final reveal {ladder.path} {name} --incomplete"
+            f"Play them again: arena ladder final retry {quote_path(ladder.path)} {name}\n"
+            f"Or leave them out: arena ladder final reveal {quote_path(ladder.path)} {name} --incomplete"
         )
     store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
     store.reveal_final(connection, final.id, champion)
@@ -401,7 +401,8 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
         final = _get_final(connection, name)
         if not final.revealed:
             raise LadderError(
-                f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
+                f"the final {name} isn't revealed yet.\n"
+                f"Reveal it: arena ladder final reveal {quote_path(ladder.path)} {name}"
             )
         matches = store.list_final_matches(connection, final.id)
         planned = _make_plan(ladder, final, _list_versions(connection, final), [match.id for match in matches])
@@ -618,7 +619,7 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.F
     if state.pending:
         raise LadderError(
             f"the final {name} has {format_count(state.pending, 'unfinished match', 'es')} of {state.matches}.\n"
-            f"Play them: arena ladder run {folder}"
+            f"Play them: arena ladder run {quote_path(folder)}"
         )
     return final
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from arena.escaping import escape_control
+from arena.escaping import escape_control, quote_path
 from ladder import store
 from ladder.clock import DAY_S
 from ladder.ladder import Ladder, get_user, make_viewer, transaction
@@ -299,7 +299,7 @@ def revoke_credential(
     revoked = next((credential for credential in credentials if credential.id == id), None)
     # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
     if revoked is None or (login is not None and revoked.kind in (store.PASSWORD, store.OPENID)):
-        place = "your account" if login else f"arena ladder access list {ladder.path}"
+        place = "your account" if login else f"arena ladder access list {quote_path(ladder.path)}"
         raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
     if revoked.revoked:
         return False

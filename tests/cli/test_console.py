@@ -140,3 +140,16 @@ def test_a_long_command_ends_early_at_a_signal_or_after_its_time(number: int, se
     )
     assert ran.stdout.splitlines() == ([f" left {seconds == 0}", reason] if reason else ["the time is over"])
     assert (ran.returncode, ran.stderr) == (130 if reason else 0, "")
+
+
+FULL = """
+import errno
+from arena.cli.console import exit_on_os_error
+exit_on_os_error(OSError(errno.ENOSPC, "No space left on device", "kit.py", None, "full/kit.py"))
+"""
+
+
+def test_a_full_disk_is_named_by_the_file_that_has_no_space() -> None:
+    """`shutil.copyfile` names the copied file first."""
+    ran = subprocess.run([sys.executable, "-P", "-c", FULL], env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=-1)
+    assert (ran.returncode, ran.stderr) == (1, b"arena: full/kit.py: No space left on device\n")

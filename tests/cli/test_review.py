@@ -52,6 +52,8 @@ def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Pla
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
     ran = place.call("review", run, "--bot", "turtle", "--max-games", 241, "--html", "lost.html")
     assert (ran.code, "has space for 240 games" in ran.err) == (2, True)
+    ran = place.call("review", run, "--bot", "turtle", "--max-games", 1, "--html", "no/lost.html")
+    assert (ran.code, "turtle lost" in ran.out, "name another file" in ran.err) == (1, True, True), ran
 
 
 def test_a_review_that_ends_before_its_first_game_writes_no_page(place: Place, run: Path) -> None:

@@ -85,6 +85,11 @@ def test_a_url_that_names_no_database_is_refused_without_its_password(url: str) 
     assert "SECRET" not in str(refused.value)
 
 
+def test_a_backup_that_is_not_there_is_wrong_use(place: Place) -> None:
+    ran = place.call("ladder", "restore", "nope.tar", "again")
+    assert (ran.code, "nope.tar doesn't exist" in ran.err) == (2, True), ran
+
+
 def test_names_that_look_alike_belong_to_one_bot(place: Place) -> None:
     folder = ladder_in(place, bots=("ada",))
     with closing(open_ladder(folder)) as ladder:

@@ -248,13 +248,13 @@ def test_a_used_up_budget_leaves_whole_deals(whole: Whole) -> None:
 
 
 def test_each_plot_has_a_file(tmp_path: Path) -> None:
-    """Names of conditions may differ in nothing but signs that a file's name can't have."""
+    """Names of conditions may be long, or differ in nothing but signs that a file's name can't have."""
     values = {"count": 1.0, "total": 2, "deals": 1, "value": 0.5, "low": None, "high": None}
-    measures = [Measured("a", name, "bluffs", ALL, **values) for name in ("a b", "a-b", "A.b")]  # type: ignore[arg-type]
+    measures = [Measured("a", name, "bluffs", ALL, **values) for name in ("a b", "a-b", "A.b", "b" * 300)]  # type: ignore[arg-type]
     found = StudyReport(
         study="s", design="mixed", seats=2, players=["a"], anchors=[], conditions={}, planned_deals=1, deals=0, games=0,
         measures=measures, differences=[], calls=[], calls_cut_off=0, notes=[], methods="",
     )  # fmt: skip
     config = cast(StudyConfig, SimpleNamespace(players=(), anchors=(), conditions=()))
     write_report(Study(tmp_path, config, []), found, tmp_path)
-    assert len(list((tmp_path / "figures").iterdir())) == 3
+    assert len(list((tmp_path / "figures").iterdir())) == 4
