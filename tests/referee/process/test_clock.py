@@ -744,9 +744,20 @@ def test_living_bots_are_frozen_while_the_process_of_one_that_forfeits_ends() ->
 
 
 def test_no_bot_is_frozen_where_pondering_is_allowed() -> None:
-    """Source: docs/reference/protocol/process.md, between requests."""
+    """Also if it timed out. Source: docs/reference/protocol/process.md, between requests."""
+    clock = Clock()
     calls: list[str] = []
-    play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: FailingBox(box, calls))
+
+    def answer(peer: ScriptPeer, request: Request) -> bytes | None:
+        if request["id"] > 1:
+            return reply(request)
+        clock.pass_by(peer, 10.5 + 1 / 1024)
+        return None
+
+    record = play(
+        bot(answer), bot(first), clock=clock, ponder=True, freezes=True, wrap=lambda _, box: FailingBox(box, calls)
+    )
+    assert codes(record) == ["timeout"]
     assert set(calls) <= {"exit"}
 
 
