@@ -577,19 +577,15 @@ def is_invited(ladder: Ladder, id: int, code: str) -> bool:
     return session is not None and _is_invitation_code(ladder, session, code)
 
 
-def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
+@transaction
+def close_session(connection: Connection, ladder: Ladder, id: int, viewer: Viewer) -> bool:
     """End a table, as its opener or staff; return False if it has already ended.
 
     Raises LadderError if the viewer is neither, or there is no such table.
     """
-    now = ladder.clock()
-
-    def end(connection: Connection) -> bool:
-        session = _get_managed_session(connection, id, viewer)
-        actor = "its opener" if viewer.login == session.login else "the staff"
-        return store.end_session(connection, id, f"closed by {actor}", now)
-
-    return ladder.database.write(end)
+    session = _get_managed_session(connection, id, viewer)
+    actor = "its opener" if viewer.login == session.login else "the staff"
+    return store.end_session(connection, id, f"closed by {actor}", ladder.clock())
 
 
 def _get_managed_session(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:

@@ -32,16 +32,13 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
     _join(ladder, connection, login, team, users.FORMED)
 
 
-def leave_own_team(ladder: Ladder, login: str) -> None:
+@transaction
+def leave_own_team(connection: Connection, ladder: Ladder, login: str) -> None:
     """Remove a user from the team that the user formed, if any. Raises LadderError if the user can't leave the team."""
-
-    def leave(connection: Connection) -> None:
-        user = get_acting_user(connection, login)
-        if not may_change_team(connection, user):
-            raise LadderError("You can't leave this team yourself.\nAsk the staff.")
-        users.leave_current_team(connection, user, login, "left by themselves", ladder.clock())
-
-    ladder.database.write(leave)
+    user = get_acting_user(connection, login)
+    if not may_change_team(connection, user):
+        raise LadderError("You can't leave this team yourself.\nAsk the staff.")
+    users.leave_current_team(connection, user, login, "left by themselves", ladder.clock())
 
 
 def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:

@@ -22,7 +22,7 @@ from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
 from arena.compare.html_report import comparison_page
 from arena.escaping import escape_control
 from arena.formatting import format_count, format_points
-from arena.referee import MatchSettings, Record
+from arena.referee import MatchSettings
 from arena.run import Run, RunFolder, cache_folder, read_record_file, seed_key
 from arena.sandbox import SandboxChoice
 from arena.workers import JobFailed
@@ -138,12 +138,15 @@ def compare(
     with console.stop_early(seconds) as early_stop:
         play = partial(_play_with_progress, run, comparison, jobs or run_command.count_cores(), early_stop)
         status, problem = run_command.play_session(run, folder, play)
-    result = _make_report(run, comparison, folder, problem)
+    standings = run.progress.standings()
+    result = report.make_compare_report(
+        comparison, standings, str(folder.path), lambda match: read_record_file(folder.record(match)), problem
+    )
     page = _write_page(result, folder)
     if as_json:
         console.print_json(result, folder.path)
     else:
-        faults = run_report.fault_parts(run, folder, run.progress.standings())
+        faults = run_report.fault_parts(run, folder, standings)
         console.print_parts(*_report_parts(comparison, result, page, faults), results=folder.path)
     if status == 130:
         console.print_note(f"{early_stop.reason}; resume with: {run_command.resume_command(config, folder)}")
@@ -261,15 +264,6 @@ def _play_with_progress(run: Run, comparison: Comparison, jobs: int, early_stop:
                 console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.has_ended or (isinstance(event, JobFailed) and event.abandoned):
                 return  # blocks count in order, and one was abandoned
-
-
-def _make_report(run: Run, comparison: Comparison, folder: RunFolder, problem: str | None) -> report.CompareReport:
-    """Return the report of a comparison. problem: why it has ended early, None if it hasn't."""
-
-    def record_of(match: int) -> Record:
-        return read_record_file(folder.record(match))
-
-    return report.make_compare_report(comparison, run.progress.standings(), str(folder.path), record_of, problem)
 
 
 def _write_page(result: report.CompareReport, folder: RunFolder) -> Path:

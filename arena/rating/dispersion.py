@@ -88,10 +88,7 @@ def _estimate_v(sums: Floats, freedom: Floats) -> Floats:
 
 
 def _estimate_w(sums: Floats, v: Floats) -> Floats:
-    """Return (n,) w, as the first equation has it, at least MIN_GAMES_SHARE; a w below 1 is moved towards 1.
-
-    sums: (n, 5), as of `_sum_moments`. v: (n,).
-    """
+    """Return (n,) w, as the first equation has it with `v`, at least MIN_GAMES_SHARE, and moved towards 1 below 1."""
     count, trace, _, own_squares, _ = sums.T
     squares = (own_squares - v * trace).clip(min=MIN_GAMES_SHARE * count)
     w: Floats = np.maximum(squares / np.maximum(count, 1e-9), (squares + INDEPENDENT) / (count + INDEPENDENT))

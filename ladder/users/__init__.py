@@ -55,5 +55,5 @@ from ladder.users.teams import (
     leave_teams,
     normalize_team_name,
 )
-from ladder.users.user_import import RosterImportError, UserImport, import_users, preview_import
+from ladder.users.user_import import RosterImportError, UserImport, import_users
 from ladder.users.withdrawal import set_suspended, set_withdrawn

@@ -4,7 +4,7 @@ Bots of a team never meet in a rated match, and quotas apply to the team.
 """
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -46,8 +46,15 @@ class TeamChanges:
         return self.joined + self.left > 0
 
 
+@transaction
 def join_teams(
-    ladder: Ladder, wanted: Mapping[str, str], actor: str, reason: str, move: bool = False, since: float | None = None
+    connection: Connection,
+    ladder: Ladder,
+    wanted: Mapping[str, str],
+    actor: str,
+    reason: str,
+    move: bool = False,
+    since: float | None = None,
 ) -> TeamChanges:
     """Add users to teams, given as team names by login. New names create teams. All users are added or none.
 
@@ -55,34 +62,24 @@ def join_teams(
     unknown user, staff, or, unless `move`, a member of another team; if `since` isn't past; or if the members of a team
     formed it, unless all of them are named.
     """
-
-    def list_people(connection: Connection) -> list[tuple[store.User, str]]:
-        return [(get_user(connection, login), team) for login, team in wanted.items()]
-
-    return _join_teams(ladder, list_people, actor, reason, move=move, since=since)
+    people = [(get_user(connection, login), team) for login, team in wanted.items()]
+    return _join_teams(connection, ladder, people, actor, reason, move=move, since=since)
 
 
 def _join_teams(
+    connection: Connection,
     ladder: Ladder,
-    list_people: Callable[[Connection], list[tuple[store.User, str]]],
+    people: Sequence[tuple[store.User, str]],
     actor: str,
     reason: str,
     *,
     move: bool,
     since: float | None,
 ) -> TeamChanges:
-    """Add the users that `list_people` returns, with the names of their teams, in one transaction.
-
-    Raises LadderError if `since` isn't past, or as `list_people`, `_refuse_foreign_teams` and `add_members` do.
-    """
-
-    def add_people(connection: Connection) -> TeamChanges:
-        people = list_people(connection)
-        _refuse_foreign_teams(connection, people)
-        return add_members(connection, people, actor, reason=reason, move=move, now=ladder.clock(), since=since)
-
+    """Add users to teams, given by name, as `join_teams` does."""
     require_past(since, ladder.clock())
-    return ladder.database.write(add_people)
+    _refuse_foreign_teams(connection, people)
+    return add_members(connection, people, actor, reason=reason, move=move, now=ladder.clock(), since=since)
 
 
 @transaction
@@ -108,18 +105,23 @@ def leave_current_team(connection: Connection, user: store.User, actor: str, rea
         store.log_action(connection, store.AuditEntry(actor, "team", text, now, user_id=user.id))
 
 
+@transaction
 def import_teams(
-    ladder: Ladder, data: bytes, file: str, actor: str, move: bool = False, since: float | None = None
+    connection: Connection,
+    ladder: Ladder,
+    data: bytes,
+    file: str,
+    actor: str,
+    move: bool = False,
+    since: float | None = None,
 ) -> TeamChanges:
     """Add users to the teams in a CSV, with a column login, email or student_id, and a column team.
 
     Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines, or as
     `join_teams` does.
     """
-    rows = _parse_rows(data, file)
-    return _join_teams(
-        ladder, lambda connection: _match_people(connection, rows, file), actor, file, move=move, since=since
-    )
+    people = _match_people(connection, _parse_rows(data, file), file)
+    return _join_teams(connection, ladder, people, actor, file, move=move, since=since)
 
 
 def _match_people(

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.ladder import STAFF_USER, Ladder
+from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from ladder.users.pseudonyms import draw_pseudonym
 from ladder.users.roster import SIGNED_UP, TAKEN_OVER, Roster, RosterEntry, RosterRemark, UserMatcher, list_signed_up
@@ -52,46 +52,50 @@ def import_users(
     *,
     partial: bool = False,
     take_over: Collection[str] = (),
+    dry_run: bool = False,
 ) -> UserImport:
     """Add users, and update known ones with the given values; these keep their logins and pseudonyms.
 
     people: a roster, or the entry of one user, which must match the user by login. source: its name, for the audit log.
     partial: whether entries that can't be imported are skipped. take_over: logins of accounts made by a sign-up link
-    that may be imported; each loses its credentials, its team, and the agreement to show its name.
+    that may be imported; each loses its credentials, its team, and the agreement to show its name. dry_run: whether
+    nothing is changed.
 
     An entry can't be imported if its line is invalid, its user is ambiguous, its pseudonym is taken, a known user's
     staff status would change, or its user made the account and isn't in `take_over`. Raises LadderError, which lists
     these entries, unless `partial`; then nothing has changed. For a merged user, a roster only fills in missing values.
     """
-    return ladder.database.write(
-        lambda connection: _import_in(connection, ladder, people, actor, source, partial=partial, take_over=take_over)
-    )
-
-
-def _import_in(
-    connection: Connection,
-    ladder: Ladder,
-    people: Roster | RosterEntry,
-    actor: str,
-    source: str,
-    *,
-    partial: bool,
-    take_over: Collection[str],
-) -> UserImport:
-    """Import users as `import_users` does, in an open transaction."""
     is_roster = isinstance(people, Roster)
     roster = people if isinstance(people, Roster) else Roster((people,))
-    users, key = store.all_users(connection, merged=True), ladder.pseudonym_key()
-    importer = _UserImporter(users, roster.people, key, not is_roster, list_signed_up(connection, users), take_over)
-    skipped = importer.match_all(roster.wrong)
-    if skipped and not partial:
-        raise _make_import_error(skipped, source if is_roster else None, importer.signed_up)
-    _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
-    added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
-    result = importer.summarize(added, changed, skipped, roster.remarks)
-    if added or changed:
-        _log_import(connection, result, importer.only_login, actor, source, ladder.clock())
-    return result
+    key = ladder.pseudonym_key()
+
+    def import_all(connection: Connection) -> UserImport:
+        users = store.all_users(connection, merged=True)
+        importer = _UserImporter(users, roster.people, key, not is_roster, list_signed_up(connection, users), take_over)
+        skipped = importer.match_all(roster.wrong)
+        if skipped and not partial:
+            raise _make_import_error(skipped, source if is_roster else None, importer.signed_up)
+        _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
+        added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
+        result = importer.summarize(added, changed, skipped, roster.remarks)
+        if added or changed:
+            _log_import(connection, result, importer.only_login, actor, source, ladder.clock())
+        if dry_run:
+            raise _DryRunError(result)
+        return result
+
+    try:
+        return ladder.database.write(import_all)
+    except _DryRunError as end:
+        return end.result
+
+
+class _DryRunError(Exception):
+    """Roll an import back."""
+
+    def __init__(self, result: UserImport) -> None:
+        super().__init__()
+        self.result = result
 
 
 def _log_import(
@@ -126,25 +130,6 @@ class RosterImportError(LadderError):
     def __init__(self, message: str, options: Sequence[str]) -> None:
         super().__init__(message)
         self.options = options
-
-
-class _PreviewError(Exception):
-    """Roll an import back. The argument is the UserImport."""
-
-
-def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
-    """Return what `import_users` would do with a roster if it skipped what can't be imported, without any change."""
-
-    def import_and_raise(connection: Connection) -> UserImport:
-        raise _PreviewError(
-            _import_in(connection, ladder, people, STAFF_USER.login, source, partial=True, take_over=())
-        )
-
-    try:
-        return ladder.database.write(import_and_raise)
-    except _PreviewError as preview:
-        result: UserImport = preview.args[0]
-        return result
 
 
 class _UserImporter:

@@ -58,7 +58,6 @@ from ladder.users import (
     make_roster_entry,
     merge_users,
     parse_roster,
-    preview_import,
     refuse_applicant,
     revoke_credential,
     set_suspended,
@@ -337,7 +336,7 @@ def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
     return render_form(
         request,
         "import_preview.html",
-        taken=preview_import(request.ladder, people, name),
+        taken=import_users(request.ladder, people, request.actor, name, partial=True, dry_run=True),
         name=name,
         data=base64.b64encode(utf8_file).decode(),
         converted=utf8_file != file,

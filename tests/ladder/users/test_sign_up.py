@@ -100,7 +100,8 @@ def test_a_roster_takes_an_account_made_by_a_link_over_only_if_staff_says_so(lad
     users.set_password(ladder, users.authenticate_secret(ladder, session, "session"), "a long pass phrase")
     token, own = (users.issue_secret(ladder, "cyd", kind, "cyd").secret for kind in ("token", "link"))
     roster = users.parse_roster(b"login,name\ncyd,Cyd\nbob,Bob\n", "r.csv")
-    assert users.preview_import(ladder, roster, "r.csv").signed_up == ("cyd",)
+    preview = users.import_users(ladder, roster, "staff", "r.csv", partial=True, dry_run=True)
+    assert preview.signed_up == ("cyd",)
     for people in (roster, users.RosterEntry(1, "CYD", "Cyd")):
         with pytest.raises(LadderError, match="cyd signed up by a link"):
             users.import_users(ladder, people, "staff", "r.csv")
