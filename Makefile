@@ -105,7 +105,8 @@ test-compiled: $(VENV)/.dev dist/.wheel
 	$(BIN)/python -m zipfile -e "$$(ls -t dist/*-cp*.whl | head -1)" "$$folder" && \
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
-	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/env $(ARGS) && \
+	  tests/coup tests/conformance tests/oracle tests/referee tests/env \
+	  tests/protocol/test_event_text.py tests/protocol/test_framing.py tests/protocol/test_records.py $(ARGS) && \
 	$(MAKE) --no-print-directory -C $(CURDIR) sanitized FOLDER="$$folder" && \
 	PYTHONPATH="$$folder" $(COMPARED_RUN) "$$folder/compiled" && \
 	cd $(CURDIR) && PYTHONPATH=$(CURDIR) $(COMPARED_RUN) "$$folder/pure" && \
@@ -117,7 +118,7 @@ sanitized:
 	gcc -g -O1 -std=c11 -Wall -Wextra -Werror -Wno-cast-function-type -fsanitize=address,undefined -fno-sanitize-recover=all -fPIC -shared \
 	  -I "$$($(abspath $(BIN))/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" arena/env/c/*.c -o arena/env/_games*.so && \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 ARENA_REQUIRE=compiled \
-	  PYTHONPATH="$(FOLDER)" $(abspath $(BIN))/python -m pytest $(PARALLEL) tests/env/test_batches.py && \
+	  PYTHONPATH="$(FOLDER)" $(abspath $(BIN))/python -m pytest tests/env/test_batches.py && \
 	mv _games.kept arena/env/_games*.so
 
 # Changes 60 small things, one at a time, and prints those that no test of `make test` notices; ARGS="--seed 7 --module clock".

@@ -50,7 +50,10 @@ class Postgres:
         return [int(main), *map(int, children)]
 
     def create(self, name: str) -> str:
-        self._run("createdb", "-h", str(self.folder), "-U", USER, name)
+        import psycopg  # here: not every environment has it
+
+        with psycopg.connect(dbname="postgres", user=USER, host=str(self.folder), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
         return self.url(name)
 
     def init(self) -> None:
