@@ -100,14 +100,13 @@ def begin_playing(connection: Connection, version: store.Version, actor: str, re
     store.set_active_version(connection, version, actor, reason, now)
 
 
-def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
+@transaction
+def disable_bot(connection: Connection, ladder: Ladder, name: str, actor: str, reason: str) -> bool:
     """Disable a bot and cancel its queued matches; return False if it is disabled already.
 
     Raises LadderError if the bot doesn't exist.
     """
-    return ladder.database.write(
-        lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
-    )
+    return disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
 
 
 def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:

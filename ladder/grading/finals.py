@@ -14,7 +14,6 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -276,17 +275,13 @@ def _list_podium(connection: Connection, standings: Standings) -> list[tuple[Sta
     return podium
 
 
-def extend_finals(ladder: Ladder) -> None:
-    """Queue a round of extra matches for each final that has ended in a tie: several rank ranges begin at 1.
+@transaction
+def extend_finals(connection: Connection, ladder: Ladder) -> None:
+    """Queue and log a round of extra matches for each final that has ended in a tie: several rank ranges begin at 1.
 
     The tied versions play, with the next ones of the standings if they don't fill tables of different owners. A final
     with abandoned matches isn't extended.
     """
-    ladder.database.write(partial(_extend_finals, ladder))
-
-
-def _extend_finals(ladder: Ladder, connection: Connection) -> None:
-    """Queue and log the extra round of each final that needs one, in an open transaction."""
     for final in store.all_finals(connection):
         extended, tables = _plan_extra_round(ladder, connection, final)
         if tables:

@@ -325,8 +325,7 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
+@transaction
+def set_shows_name(connection: Connection, ladder: Ladder, login: str, shows_name: bool) -> None:
     """Store whether a user agrees to have the name on podiums."""
-    ladder.database.write(
-        lambda connection: store.set_user_shows_name(connection, login, shows_name=shows_name, timestamp=ladder.clock())
-    )
+    store.set_user_shows_name(connection, login, shows_name=shows_name, timestamp=ladder.clock())
