@@ -418,7 +418,7 @@ def _resolve_bot(named_path: Path, programs: Programs, root: Path = Path()) -> B
     path = _absolute_path(root / named_path)
     try:
         mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a ValueError of a NUL, which TOML may contain
         raise missing_bot_error(named_path, path) from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
         return _resolve_folder(path.parent, named_path.parent, programs)

@@ -247,7 +247,8 @@ class ModelClient:
         if failure.is_final:
             self._stop(text)
         elif failing_s + pause_s >= self._budget.patience_s:
-            self._stop(f"{text}, and the next try is after the patience of {self._budget.patience_s:g} s")
+            patience_s = self._budget.patience_s  # 0 for a check, which tries once
+            self._stop(text + f", and the next try is after the patience of {patience_s:g} s" * (patience_s > 0))
         elif player.name not in self._waiting_players:
             self._waiting_players.add(player.name)
             self._notify(f"{text}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")

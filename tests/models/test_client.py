@@ -89,10 +89,13 @@ def test_a_call_waits_while_its_provider_fails(tmp_path: Path, name: str) -> Non
         assert "its games wait" in made.notes[0]
 
 
-def test_the_client_stops_after_its_patience(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("patience_s", "text"), [(30.0, "429, and the next try is after the patience of 30 s$"), (0.0, "429$")]
+)
+def test_the_client_stops_after_its_patience(tmp_path: Path, patience_s: float, text: str) -> None:
     late = Reply(status=429, headers={"Retry-After": "31"})
-    with setup(tmp_path, in_order(late)) as made:
-        with pytest.raises(CallsStoppedError, match="m: HTTP 429, and the next try is after the patience of 30 s"):
+    with setup(tmp_path, in_order(late), budget(patience_s=patience_s)) as made:
+        with pytest.raises(CallsStoppedError, match=f"m: HTTP {text}"):
             made.ask().result(WAIT_S)
         with pytest.raises(CallsStoppedError):
             made.ask(2).result(WAIT_S)
