@@ -94,28 +94,28 @@ def two_replies(fault: FaultContext) -> object:
     return is_no_json(fault) and brace and parse_object(f"{first}}}".encode()) and parse_object(f"{{{second}".encode())
 
 
-def answers_request_before(fault: FaultContext) -> object:
-    """Return the part of the reply that answers the previous request: its id, or a move for another kind; or false."""
+def answers_request_before(fault: FaultContext) -> str:
+    """Return the part of the reply that answers the previous request: its id, or a move for another kind; else ""."""
     request_id, earlier = fault.request.get("id"), parse_object(fault.earlier_request)
     if request_id is None or request_id == 1:
-        return False
+        return ""
     if fault.code in _ID_FAULTS and request_id - 1 in (fault.reply.get("id"), fault.facts.stale):
         return f"the id {request_id - 1}, the request had {request_id}"
     if fault.code != "illegal_move" or earlier.get("kind") == fault.request.get("kind"):
-        return False
+        return ""
     move = fault.reply.get("move")
-    return move and move in (earlier.get("legal") or ()) and json.dumps(move)
+    return json.dumps(move) if move and move in (earlier.get("legal") or ()) else ""
 
 
 def illegal_move(fault: FaultContext) -> str:
     return explain_illegal_move(fault.request, fault.reply.get("move")) if fault.code == "illegal_move" else ""
 
 
-def out_of_range_choice(fault: FaultContext) -> object:
+def out_of_range_choice(fault: FaultContext) -> str:
     choice, legal = fault.reply.get("choice"), fault.request.get("legal")
     if fault.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
-        return False
-    return not 0 <= choice < len(legal) and f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
+        return ""
+    return "" if 0 <= choice < len(legal) else f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
 
 
 _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes

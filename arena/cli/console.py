@@ -252,7 +252,8 @@ def _cut_lines(lines: Sequence[str], max_lines: int) -> list[str]:
     """
     blank_lines = [number for number in range(max_lines // 2, max_lines - 1) if not lines[number]]
     end = blank_lines[-1] if blank_lines else max_lines - 1
-    return [*lines[:end], *[""] * bool(blank_lines), f"{len(lines) - end} more lines: --all"]
+    separator = [""] if blank_lines else []
+    return [*lines[:end], *separator, f"{len(lines) - end} more lines: --all"]
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
 
 def _format_review(result: Review, top: int) -> Iterator[RenderableType]:
     """Yield the review as `print_parts` takes it: the counts, the `top` most costly decisions, and their patterns."""
-    limit = "" if result.games == result.lost else f"; the first {result.games} were reviewed"
+    limit = "" if result.games == result.lost else f" (reviewed: the first {result.games})"
     yield Text(
         f"{escape_control(result.bot)} lost {format_count(result.lost, 'game')}{limit}: "
         f"{format_count(result.decisions, 'decision')}"
