@@ -97,17 +97,17 @@ function draw() {
   const where = whereabouts(scene, index);
   const text = happening(scene, index);
   const panel = h("section", { class: "panel below", "aria-label": "the marks of the bar" }, marksLegend());
-  const beside = [review && reviewPanel(review, scene, home), highlightsPanel(), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
+  const beside = [review && reviewPanel(review, scene, home), highlightsPanel(), logView(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
   const main = h("main", {}, h("div", { class: "place" }, tableSection(where, text)), h("div", { class: "beside" }, beside));
   const live = h("p", { class: "unseen", "aria-live": "polite" }, state.timer === null ? `${where}: ${text}` : "");
-  render([header(), main, controls(`${where}: ${text}`), live, games(), helpDialog()], page);
+  render([headerView(), main, controlsView(`${where}: ${text}`), live, gamesView(), helpDialog()], page);
   scrollLog(drawn !== state.drawn);
   state.drawn = drawn;
   clearTimeout(notingTimer);
   notingTimer = setTimeout(noteAddress, NOTE_MS);
 }
 
-function header() {
+function headerView() {
   const winner = winnerText(scene) ?? "a draw";
   const chosen = `${gameTitle(match(), game())} · ${winner}`;
   const views = viewerChoices();
@@ -170,7 +170,7 @@ function claimLine() {
 }
 
 /** The log with the line of this moment marked, or the last line before it. */
-function log() {
+function logView() {
   let at = state.index;
   while (at > 0 && !scene.lines[at]) at--;
   const items = scene.turns.map((turn, place) => (turn.entries.some(([index]) => index === at) ? turnItem(turn, at) : scene.items[place]));
@@ -203,7 +203,7 @@ function scrollLog(now) {
   else scrollTimer ??= setTimeout(scrollNow, SCROLL_MS);
 }
 
-function controls(text) {
+function controlsView(text) {
   const { index } = state;
   const last = index === scene.moments.length - 1;
   const playing = state.timer !== null;
@@ -241,14 +241,14 @@ function iconButton(drawing, label, key, onclick, { edge = false, ...more } = /*
   return button(edge ? "icon edge" : "icon", control(drawing), key, onclick, label, more);
 }
 
-function games() {
+function gamesView() {
   const dialog = find("#games");
   const about = review
     ? "The mean win probability after each decision shows how close a game was."
     : "How close a game was: the cards left to the winner and to the best other player. The longer game comes first if these are equal.";
   const headings = [subject === null ? "turns" : "out in turn", review ? "mean chance" : "cards left"];
   const rows = dialog?.open ? state.order.map(gameRow) : [];
-  return gamesDialog(rows, everyGame.length, { headings, about, closest: state.order !== everyGame, sort });
+  return gamesDialog(rows, everyGame.length, { headings, about, closest: state.order !== everyGame, sort: toggleOrder });
 }
 
 /** A game's row of the list. */
@@ -382,13 +382,15 @@ function openGames() {
   find("#games [aria-current]")?.focus();
 }
 
-function sort() {
+/** List the closest games first, or again all games in the order in which they were played. */
+function toggleOrder() {
   const closest = state.order === everyGame;
   const ranks = closest && new Map(everyGame.map((one) => [one, gameRow(one).rank]));
   state.order = closest ? everyGame.toSorted((one, other) => ranks.get(other) - ranks.get(one)) : everyGame;
   draw();
 }
 
+/** Show the moment of an index, or the nearest one that exists. */
 function go(index) {
   state.index = Math.max(0, Math.min(index, scene.moments.length - 1));
   draw();

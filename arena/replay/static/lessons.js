@@ -91,12 +91,12 @@ export function coachView({ coach, motion, option, rules }) {
 
 /** What a card does, as text. */
 function deeds({ allows, blocks }, actions) {
-  const called = (action) => action.replace("_", " ");
+  const actionText = (action) => action.replace("_", " ");
   const able = allows.map((action) => {
     const { effect, cost } = actions.find((row) => row.action === action && row.claim);
-    return `${called(action)}: ${effect}${cost ? ` for ${cost} coins` : ""}`;
+    return `${actionText(action)}: ${effect}${cost ? ` for ${cost} coins` : ""}`;
   });
-  return plain([...able, blocks.length ? `blocks ${blocks.map(called).join(", ")}` : null].filter(Boolean).join("; "));
+  return plain([...able, blocks.length ? `blocks ${blocks.map(actionText).join(", ")}` : null].filter(Boolean).join("; "));
 }
 
 /** Paragraphs, with **strong** words. */

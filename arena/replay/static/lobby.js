@@ -16,12 +16,12 @@ const chosen = createRef(); // the list of bots to add
 const FEW = 6; // bots that are offered before "more"
 
 /** The condition that the table waits for before its first match, as text. */
-export function awaits(table) {
+export function startCondition(table) {
   if (table.start?.close || table.start?.bots) return "Start when the players are here.";
   if (table.manages) return "Add a bot, or wait for a player.";
   const [free, present] = [true, false].map((is) => table.places.filter((place) => place.free === is));
   if (table.opener && present.length > 1) return `${plain(table.opener)} starts the match.`;
-  return free.length ? "Waiting for a player." : awaited(present.filter((place) => !place.here));
+  return free.length ? "Waiting for a player." : waitingText(present.filter((place) => !place.here));
 }
 
 /** The actions while no request is open. */
@@ -32,7 +32,7 @@ export function steps(table, actions) {
   const wanting = (text, message) => {
     if (!you) return null;
     const others = table.places.filter((place) => place.kind === "person" && !place.again && place.here);
-    return you.again ? h("p", {}, others.length ? awaited(others) : "Waiting for players.") : step(text, message);
+    return you.again ? h("p", {}, others.length ? waitingText(others) : "Waiting for players.") : step(text, message);
   };
   if (table.state === "between") return [wanting("Next game", { go_on: true })];
   if (table.state === "playing") return [];
@@ -155,7 +155,7 @@ function invitation({ link, code }, open) {
   return h("details", { class: "invitation", open }, h("summary", {}, "Invite players"), h("div", { class: "arrange" }, field, copy), h("img", { class: "qr", src: code, alt: "QR code of the invitation link" }));
 }
 
-function awaited(places) {
+function waitingText(places) {
   const names = places.map((place) => plain(place.name ?? KINDS[place.kind]));
   return names.length ? `Waiting for ${names.join(", ")}.` : "The match is starting.";
 }

@@ -15,7 +15,7 @@ import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
 import { h, render } from "./preact.min.js";
-import { advice, aims, canPassOn, hand, moves, onlyMove, openRequest, question, result, self } from "./prompt.js";
+import { advice, canPassOn, hand, moves, onlyMove, openRequest, ownStatus, question, result, targetAreas } from "./prompt.js";
 import { rulesView } from "./rules.js";
 import { meters, tableView } from "./seats.js";
 
@@ -282,7 +282,7 @@ function mainView() {
 
 function tableSection() {
   const { motion, bubbles, frame: { table, game } } = state;
-  const aimed = aims(state, actions);
+  const aimed = targetAreas(state, actions);
   const gone = table.places.filter((each) => each.kind === "person" && !each.here).map((each) => each.handle);
   const shown = motion.seats.map((seat, place) => ({ ...seat, away: gone.includes(seat.handle), aim: aimed.get(place), bubble: bubbleView(bubbles.get(seat.handle)) }));
   const reserve = game.reserve === null ? "" : `, ${motion.now.reserve} in the reserve`;
@@ -310,7 +310,7 @@ function promptView() {
   return h(
     "div",
     { class: "prompt" },
-    h("div", { class: "asked" }, h("h2", { class: "question", "aria-live": "assertive" }, coached ? coach.title : question(state)), h("div", { class: "standing" }, h("span", { class: late ? "timer late" : "timer" }, text), self(state))),
+    h("div", { class: "asked" }, h("h2", { class: "question", "aria-live": "assertive" }, coached ? coach.title : question(state)), h("div", { class: "standing" }, h("span", { class: late ? "timer late" : "timer" }, text), ownStatus(state))),
     h("p", { class: "news", "aria-live": "polite" }, game && !(game.end && !motion.beat) && !motion.begins ? motion.sentence : ""),
     coach ? coachView(state) : h("p", { class: "tip" }, advice(state)),
     h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: !seated || table.talk === "off" || table.state !== "playing" }),

@@ -6,7 +6,7 @@
 import { TIPS } from "./advice.js";
 import { avatar, badge, card, coins, moveSign, price, title } from "./cards.js";
 import { plain } from "./dom.js";
-import { awaits, steps } from "./lobby.js";
+import { startCondition, steps } from "./lobby.js";
 import { remembered } from "./memory.js";
 import { h } from "./preact.min.js";
 import { labels } from "./seats.js";
@@ -44,13 +44,15 @@ export function question(state) {
   const { frame, motion, option } = state;
   const { table, game } = frame;
   const ask = openRequest(state);
-  if (table.state === "open") return awaits(table);
+  if (table.state === "open") return startCondition(table);
   if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
-  if (ask) return option ? `${title(plain(called(option)))}${costs(option, state.rules)}. Whom?` : plain(ask.question);
+  if (ask) return option ? `${title(plain(moveText(option)))}${costs(option, state.rules)}. Whom?` : plain(ask.question);
   if (game?.end) return motion.isShowing ? "" : plain(game.end);
   if (!game) return "The match is starting.";
   if (isOut(state)) return "You are out.";
-  return plain((!motion.isShowing && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
+  const onlySelfAsked = String(game.asked) === String(game.seat);
+  const waiting = motion.isShowing || onlySelfAsked ? "" : game.waiting;
+  return plain(waiting || "Waiting for the other players.");
 }
 
 /** The cost of an action, as text. */
@@ -88,7 +90,7 @@ export function result({ frame: { table, game }, motion }) {
 }
 
 /** The player's part in the move, claims and coins; with the hand it stands for the player's seat. */
-export function self({ frame: { game }, motion }) {
+export function ownStatus({ frame: { game }, motion }) {
   const hidden = !game || game.seat === null || (Boolean(game.end) && !motion.isShowing); // the result shows all cards
   const now = hidden ? null : motion.seats[game.seat];
   return h(
@@ -123,7 +125,7 @@ function askKey({ frame: { table, game } }) {
 }
 
 /** The option of an exchange that keeps the chosen cards. */
-function kept(ask, { frame: { game }, chosen }) {
+function keptOption(ask, { frame: { game }, chosen }) {
   const own = game.seats[game.seat];
   const key = (cards) => cards.toSorted().join();
   const cards = chosen.map((place) => [...own.cards, ...own.drawn][place]);
@@ -146,13 +148,14 @@ function options(ask, state, actions) {
   const { rules } = state;
   const key = askKey(state);
   const row = (option) => rules.actions.find((each) => each.action === option.action);
+  const isTried = (option) => option.choices.every(([index]) => state.coach?.tried?.includes(index));
   const offered = [...ask.options, ...ask.blocks].map((option) => [
     option.action,
     h(
       "button",
-      { class: `move${option.bluff ? " bluff" : ""}${option.choices.every(([index]) => state.coach?.tried?.includes(index)) ? " tried" : ""}`, key: `${key} ${option.number}`, onclick: actions.guard(() => actions.choose(option)) },
+      { class: ["move", option.bluff && "bluff", isTried(option) && "tried"].filter(Boolean).join(" "), key: `${key} ${option.number}`, onclick: actions.guard(() => actions.choose(option)) },
       h("span", { class: "signs" }, h("kbd", {}, option.action ? option.letter : option.number), moveSign(option, row(option)), option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null),
-      h("span", { class: "what" }, plain(called(option)), claimed(row(option)), " ", price(row(option)?.cost), h("span", { class: "does" }, does(row(option)))),
+      h("span", { class: "what" }, plain(moveText(option)), claimTag(row(option)), " ", price(row(option)?.cost), h("span", { class: "does" }, effectText(row(option)))),
     ),
   ]);
   const order = rules.actions.map((each) => each.action);
@@ -161,7 +164,7 @@ function options(ask, state, actions) {
 }
 
 function keepButton(ask, state, actions) {
-  const chosen = kept(ask, state);
+  const chosen = keptOption(ask, state);
   const count = ask.options[0].cards.length;
   if (!chosen) return h("p", { class: "keep", key: "keep" }, `Choose ${count} ${count === 1 ? "card" : "cards"} to keep`);
   return h("button", { class: "move keep", key: `${askKey(state)} keep`, onclick: actions.guard(() => actions.choose(chosen)) }, plain(chosen.text));
@@ -175,7 +178,7 @@ function unpaid(ask, { frame: { game }, rules }) {
   const rows = rules.actions.filter((row, place) => row.cost > owned && first(row, place) && !ask.options.some((option) => option.action === row.action));
   return rows.map((row) => [
     row.action,
-    h("button", { class: "move", key: row.action, disabled: true }, moveSign(row, row), h("span", { class: "what" }, called({ action: row.action, choices: [0, 0] }), claimed(row), h("span", { class: "does" }, `needs ${row.cost} coins`))),
+    h("button", { class: "move", key: row.action, disabled: true }, moveSign(row, row), h("span", { class: "what" }, moveText({ action: row.action, choices: [0, 0] }), claimTag(row), h("span", { class: "does" }, `needs ${row.cost} coins`))),
   ]);
 }
 
@@ -200,21 +203,21 @@ function targets(state, actions) {
 }
 
 /** An area over each seat that is a possible target of the chosen action, by seat. */
-export function aims(state, actions) {
+export function targetAreas(state, actions) {
   if (!openRequest(state) || !state.option) return new Map();
   return new Map(state.option.choices.map(([index, seat]) => [seat, h("span", { class: "aimed", key: `${askKey(state)} at ${index}`, onclick: actions.guard(() => actions.answer(index)) })]));
 }
 
-function does(row) {
+function effectText(row) {
   return row && Number(remembered("games") ?? 0) < TIMES ? row.effect : "";
 }
 
 /** A move as text, without the targets that are chosen next. */
-function called({ action, choices, text = "" }) {
+function moveText({ action, choices, text = "" }) {
   return action && choices.length > 1 ? action.replace("_", " ") : text.replace(/ \(\d+ coins\)$/, ""); // a coin shows the price
 }
 
 /** The role that an action claims, as text after its name. */
-function claimed(row) {
+function claimTag(row) {
   return row?.claim ? h("span", { class: "claim" }, row.claim.startsWith("no ") ? ` claiming ${row.claim}` : ` as ${row.claim}`) : null;
 }

@@ -4,7 +4,7 @@ import { card, moveSign, price, title } from "./cards.js";
 import { plain, read } from "./dom.js";
 import { h, render } from "./preact.min.js";
 
-const called = (action) => action.replace("_", " ");
+const actionText = (action) => action.replace("_", " ");
 
 /** Return the elements that show the rules; `rules`: from `make_rules_object`. */
 export function rulesView(rules, level = "h3") {
@@ -23,7 +23,7 @@ export function rulesView(rules, level = "h3") {
 }
 
 function roleItem({ role, allows, blocks }) {
-  const texts = [allows.length && `allows ${allows.map(called).join(", ")}`, blocks.length && `blocks ${blocks.map(called).join(", ")}`];
+  const texts = [allows.length && `allows ${allows.map(actionText).join(", ")}`, blocks.length && `blocks ${blocks.map(actionText).join(", ")}`];
   return h("li", {}, card(role), h("span", {}, texts.filter(Boolean).join("; ") || "has no effect of its own"));
 }
 
@@ -33,7 +33,7 @@ function actionItem({ action, effect, cost, claim, blockers }) {
     "li",
     {},
     moveSign({ action }, { claim }),
-    h("b", {}, title(called(action))),
+    h("b", {}, title(actionText(action))),
     price(cost),
     h("p", {}, plain(effect), h("span", { class: "muted small" }, plain(marks.filter(Boolean).join("; ")))),
   );

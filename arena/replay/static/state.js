@@ -98,10 +98,10 @@ function happened(now, event) {
 const EVENTS = {
   action(now, event) {
     now.pending = { actor: event.seat, action: event.action, target: event.target ?? null };
-    if (event.claim) claimed(now, event.seat, event.claim, false);
+    if (event.claim) noteClaim(now, event.seat, event.claim, false);
   },
   block(now, event) {
-    claimed(now, event.seat, event.role, true);
+    noteClaim(now, event.seat, event.role, true);
   },
   challenge(now, event) {
     now.marks.push("challenge");
@@ -166,7 +166,7 @@ function returned(now) {
   return now.step?.drawn?.length ?? 0;
 }
 
-function claimed(now, seat, role, block) {
+function noteClaim(now, seat, role, block) {
   const { actor, action, target } = now.pending ?? { actor: seat, action: null, target: null };
   const honest = now.hands[seat].includes(null) ? null : holds(now.hands[seat], role); // null: unknown
   if (honest === false) now.marks.push("bluff");
