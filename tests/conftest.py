@@ -172,8 +172,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, from now on only that of tests."""
+    """Collect garbage again, from now on only that of tests, and as seldom as the command `arena`."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 
