@@ -134,7 +134,12 @@ def test_programs_start_while_threads_hold_locks(pipe: tuple[int, int]) -> None:
         while not ended.is_set():
             work()
 
-    works = [gc.collect, lambda: json.dumps(list(range(5000))), lambda: logger.error("x"), lambda: bytearray(1 << 18)]
+    works = [
+        lambda: gc.collect(0),
+        lambda: json.dumps(list(range(5000))),
+        lambda: logger.error("x"),
+        lambda: bytearray(1 << 18),
+    ]
     threads = [threading.Thread(target=loop, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
