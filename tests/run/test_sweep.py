@@ -71,11 +71,10 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
 ) -> None:
     """After kill -9 during matches a short run in any sandbox follows."""
     needs(after, sandbox_problem(after))
-    bots = place.bots(2)
-    process = place.start("run", *bots, *ENDLESS, "--sandbox", "docker", "--out", "killed")
-    place.wait((place.folder / "killed" / "records" / "000001.jsonl").exists, process=process)
+    bots, sleeper = place.bots(2), place.bot("sleeper.py", "import time\ntime.sleep(100)\n")
+    process = place.start("run", sleeper, bots[0], *ENDLESS, "--sandbox", "docker", "--out", "killed")
+    place.wait(lambda: owned_by(docker, family(process.pid)), process=process)
     pids = family(process.pid)
-    place.wait(lambda: owned_by(docker, pids), process=process)
     os.kill(process.pid, signal.SIGKILL)
     place.end(process)
     place.wait(lambda: not place.processes())
