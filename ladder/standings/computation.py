@@ -109,7 +109,7 @@ class CollusionSuspects:
 
 @dataclass(frozen=True, slots=True)
 class CollusionReport:
-    """Suspected collusion in the first `games` games; recomputed whenever they have grown by a twentieth."""
+    """Suspected collusion in the first `games` games; recomputed when they grow by a twentieth or a suspect is gone."""
 
     games: int
     suspects: tuple[CollusionSuspects, ...] | None

@@ -96,13 +96,14 @@ class StandingsUpdater:
         return self.standings is not None and self.standings.verdict is not None and self.standings.verdict.decided
 
     def update(self) -> int:
-        """Store new standings if rated matches, or which versions play, have changed; return their number of games.
+        """Store new standings if rated matches, the versions that play or owners changed; return their number of games.
 
         Raises DatabaseError if the database can't be reached.
         """
         now = self._ladder.clock()
         contestants = self._ladder.database.read_with_retry(self._read_seats_and_versions)
-        state = (self._seats.end_number, self._voids, tuple((version.id, version.is_active) for version in contestants))
+        versions = tuple((version.id, version.is_active, version.login) for version in contestants)
+        state = (self._seats.end_number, self._voids, versions)
         if state != self._state or self.standings is None:
             self.standings = self._compute(contestants, now)
             self._state = state
@@ -134,7 +135,8 @@ class StandingsUpdater:
     def _compute(self, contestants: list[store.Version], now: float) -> computation.Standings:
         """Return the standings from all matches of the contestants, and keep their fit. now: the time that they show.
 
-        Collusion and play styles, which are slow, are computed again only when the games have grown by a part.
+        Collusion and play styles, which are slow, are computed again only when the games have grown by a part, or when
+        a suspect was merged or erased.
         """
         self.fit = None  # frees its arrays before the next fit
         standings, self.fit = computation.compute_standings(
@@ -147,7 +149,7 @@ class StandingsUpdater:
             timestamp=now,
             start=self._start,
         )
-        if self._findings is None or not 1 <= standings.games / max(1, self._findings.games) < MIN_GROWTH:
+        if not self._has_findings(standings.games, {version.login for version in contestants}):
             self._findings = computation.find_collusion_suspects(contestants, self.fit)
             active_ids = [version.id for version in contestants if version.is_active]
             self._style = self._ladder.database.read_with_retry(
@@ -155,6 +157,12 @@ class StandingsUpdater:
             )
         self._start = self.fit.start
         return replace(standings, collusion=self._findings, play_style=self._style)
+
+    def _has_findings(self, games: int, owners: set[str]) -> bool:
+        """Return whether the last findings are new enough for this number of games, and name only these owners."""
+        if self._findings is None or not 1 <= games / max(1, self._findings.games) < MIN_GROWTH:
+            return False
+        return all(owners.issuperset(suspects.owners) for suspects in self._findings.suspects or ())
 
 
 def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> computation.FieldStyle:

@@ -19,7 +19,8 @@ from ladder.ladder import Ladder, create_ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsUpdater, rebuild_standings, view_standings_page
 from ladder.standings.computation import CollusionSuspects, Standings
-from tests.ladder.classes import look
+from ladder.users import erase_user, merge_users
+from tests.ladder.classes import configure, look
 from tests.ladder.store.databases import add_bot
 from tests.ladder.term import PLAY, Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -197,14 +198,27 @@ def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
 
 
 def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
-    """d gives all wins to c, which is no better against any other bot."""
+    """d gives all wins to c, which is no better against any other bot. The login of an erased suspect doesn't stay."""
     for name in "efgh":
         add_bot(ladder.database, name, f"owner-of-{name}")
     draw = random.Random(2)
     for _ in range(20):
         wins = {f"{x}{y}": draw.choice([2, 3, 4]) for x, y in combinations("abcdefgh", 2)}
         play_all_pairs(ladder, 1, wins | {"cd": 6}, "abcdefgh")
-    standings = update_standings(ladder).standings
-    assert [(each.owners, each.one_way) for each in standings.collusion.suspects] == [
+    updater = update_standings(ladder)
+    assert [(each.owners, each.one_way) for each in updater.standings.collusion.suspects] == [
         (("owner-of-d", "owner-of-c"), True)
     ]
+    login = erase_user(ladder, "owner-of-d", "staff", "asked")
+    play(ladder, ("ab", 3))
+    updater.update()
+    assert [each.owners for each in updater.standings.collusion.suspects] == [(login, "owner-of-c")]
+
+
+def test_a_merged_users_bot_gets_its_new_owner_without_another_match(ladder: Ladder) -> None:
+    configure(ladder, max_bots_per_user=2)
+    play_all_pairs(ladder, 1, {})
+    updater = update_standings(ladder)
+    merge_users(ladder, "owner-of-b", "owner-of-a", "staff", "one person")
+    updater.update()
+    assert {row.bot: row.owner for row in updater.standings.items}["b"] == "owner-of-a"
