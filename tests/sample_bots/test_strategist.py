@@ -26,7 +26,7 @@ def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
 def test_the_one_in_cpp_is_built_and_wins_far_more_than_its_share(place: Place) -> None:
     field = ("sample:honest", "sample:counter", "sample:bluffer")
     ran = place.run(
-        *("run", "sample:strategist_cpp", *field, "--games", 48, "--seed", 5, "--sandbox", "process", "--json")
+        *("run", "sample:strategist_cpp", *field, "--games", 24, "--seed", 5, "--sandbox", "process", "--json")
     )
     assert ran.code == 0, ran.err
     first = ran.json["standings"][0]
