@@ -415,8 +415,9 @@ def _resolve_bot(named_path: Path, programs: Programs, root: Path = Path()) -> B
     named_path: as the user named it, relative to `root`. Raises BotError if it can't play, OSError if its files can't
     be read.
     """
-    path = _absolute_path(root / named_path)
+    path = root / named_path
     try:
+        path = _absolute_path(path)
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # a ValueError of a NUL, which TOML may contain
         raise missing_bot_error(named_path, path) from None
@@ -536,7 +537,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
 def _list_names(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
-    except OSError:  # such as that of a link to another user's folder, which belongs to no digest
+    except (OSError, ValueError):  # of a link to another user's folder, which belongs to no digest; of a NUL
         return []
 
 

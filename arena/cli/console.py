@@ -376,7 +376,8 @@ def format_duration(seconds: float) -> str:
 def os_error_reason(problem: OSError) -> str:
     """Return the system's message for an error, after the file's name if there is one."""
     message = problem.strerror or str(problem)
-    name = problem.filename2 if problem.errno in HOST_ERRNOS and problem.filename2 else problem.filename  # of a copy
+    is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+    name = problem.filename2 if is_full and problem.filename2 else problem.filename  # of a copy
     return message if name is None else f"{name}: {message}"
 
 

@@ -70,22 +70,27 @@ def review(
             result = _review_with_progress(records, bot, max_games, jobs, early_stop, chooser)
         except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
             console.fail(f"{path}: {problem}")
+    try:
+        if html is not None and result.games:
+            _write_page(html, path, records, result)
+    finally:  # also if the page can't be written
+        _print_review(result, path, top, as_json)
+    if html is not None and not result.games:
+        console.print_note(f"no game of {path} that {bot} lost was reviewed: {html} isn't written")
+    elif html is None and not result.lost and not as_json:
+        console.print_note(f"{bot} lost no game of {path}")
+    if early_stop.reason is not None:
+        console.print_note(early_stop.reason)
+        sys.exit(early_stop.exit_code)
+
+
+def _print_review(result: Review, path: Path, top: int, as_json: bool) -> None:
     if as_json:
         console.print_json(result)
     elif result.lost:
         console.print_parts(*_format_review(result, top), widest=console.MAX_PROSE_COLUMNS)
         if result.costly_decisions:
             console.print_text(f"the first: {_command(path, result.bot, result.costly_decisions[0])}")
-    if html is not None:
-        if result.games:
-            _write_page(html, path, records, result)
-        else:
-            console.print_note(f"no game of {path} that {bot} lost was reviewed: {html} isn't written")
-    elif not result.lost and not as_json:
-        console.print_note(f"{bot} lost no game of {path}")
-    if early_stop.reason is not None:
-        console.print_note(early_stop.reason)
-        sys.exit(early_stop.exit_code)
 
 
 @contextmanager

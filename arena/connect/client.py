@@ -311,7 +311,7 @@ class _ConnectedProgram:
         except (OSError, InvalidHandshake, InvalidURI) as error:
             if not is_open:
                 return self._explain_failed_opening(error)
-            problem = "the connection was lost"
+            self._is_idle, problem = False, "the connection was lost"
         self._tries, self._lost_at = 0, None
         return problem
 

@@ -250,7 +250,8 @@ def test_a_program_on_the_users_path_alone_is_reported_as_missing_in_the_sandbox
 
 def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
     assert "doesn't exist" in refusal(tmp_path / "mybto.py")
-    assert "a\\x00.py doesn't exist" in refusal(tmp_path / "a\0.py")  # from the file of a study
+    for name, shown in (("a\0.py", "a\\x00.py"), ("a\0b/c.py", "a\\x00b/c.py")):  # from the file of a study
+        assert f"{shown} doesn't exist" in refusal(tmp_path / name)
     assert "doesn't exist" in refusal(write(tmp_path / "a.py") / "b.py")
     write(tmp_path / "mybot.txt")
     assert "Did you mean" not in refusal(tmp_path / "mybto.py")
