@@ -464,7 +464,7 @@ def normalize_bot_name(name: str) -> str:
 def find_similar_bot(connection: Connection, name: str) -> store.BotRecord | None:
     """Return the bot of a name, else one whose name looks alike by `fold_name`; None without one."""
     bots = [bot for bot in store.all_bots(connection) if fold_name(bot.name) == fold_name(name)]
-    return min(bots, key=lambda bot: bot.name != name, default=None)
+    return min(bots, key=lambda bot: (bot.name != name, bot.name.casefold() != name.casefold()), default=None)
 
 
 def describe_party(login: str, party: Collection[int]) -> str:

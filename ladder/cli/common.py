@@ -89,7 +89,7 @@ class RowNumber(click.IntRange):
     """A match or an event by its number. Too large numbers name none, and become one that a database can compare."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if not re.fullmatch("[0-9]+", str(value)):
+        if not re.fullmatch("-?[0-9]+", str(value)):
             self.fail(f"{str(value)!r} is not a valid integer.", param, ctx)
         return min(int(super().convert(value, param, ctx)), 2**31 - 1)
 

@@ -5,7 +5,7 @@ matches."""
 
 import json
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -230,9 +230,11 @@ def _merge_results(
             rows_of_match[query].append(row)
         player_rows, fault_rows, game_rows = rows_of_match
         table = [version_refs[version] for _, version in player_rows]
+        faults = defaultdict[int, list[tuple[int, str, int]]](list)
+        for _, game, seat, code, count in fault_rows:
+            faults[game].append((seat, code, count))
         for row in game_rows:
-            faults_of_game = [(seat, code, count) for _, game, seat, code, count in fault_rows if game == row.game]
-            yield _make_result(row, table, faults_of_game)
+            yield _make_result(row, table, faults[row.game])
 
 
 def _get_match(numbered_row: tuple[int, Any]) -> int:

@@ -17,6 +17,7 @@ from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder.settings import LadderError
 from ladder.store import User, list_audit_entries
+from ladder.users.pseudonyms import fold_name
 
 ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),
@@ -439,7 +440,7 @@ def _register_line(person: RosterEntry, lines: dict[tuple[str, str], int]) -> No
     """
     values = {(field, fold_ascii_case(value)): value for field in IDENTITY_COLUMNS if (value := getattr(person, field))}
     if person.pseudonym:
-        values["pseudonym", person.pseudonym.casefold()] = person.pseudonym
+        values["pseudonym", fold_name(person.pseudonym)] = person.pseudonym
     for (field, folded_value), value in values.items():
         if (field, folded_value) in lines:
             raise ValueError(f'the {field} "{value}" is also in line {lines[field, folded_value]}')

@@ -14,7 +14,7 @@ from ladder import store
 from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
 from ladder.users.credentials import APPROVAL_SCOPE, IssuedSecret, hash_secret
-from ladder.users.pseudonyms import draw_pseudonym
+from ladder.users.pseudonyms import draw_pseudonym, fold_name
 from ladder.users.roster import make_roster_entry
 
 MAX_APPLICANTS = 200  # accounts that wait for approval
@@ -75,7 +75,7 @@ def _insert_user(
         raise LadderError(f'The login "{escape_control(person.login)}" is already used.\nChoose another login.')
     if needs_approval and sum(user.waiting for user in users) >= MAX_APPLICANTS:
         raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
-    used_pseudonyms = {user.pseudonym.casefold() for user in users}
+    used_pseudonyms = {fold_name(user.pseudonym) for user in users}
     pseudonym = draw_pseudonym(ladder.pseudonym_key(), person.login, used_pseudonyms)
     email = person.email if needs_approval else None
     store.save_users(connection, [replace(person, pseudonym=pseudonym, email=email, waiting=needs_approval)], now)

@@ -24,6 +24,7 @@ TEAM_COLUMNS = {
     **dict.fromkeys(("number", "student id", "id number", "sis user id", "user id"), "student_id"),
     **dict.fromkeys(("team", "group", "group name"), "team"),
 }
+_NAME_KEYS = (fold_name, str.casefold, str)  # what names of one team have in common; the last is the first to be tried
 _MAX_TEAM_CHARS = 100  # characters of a name, as in the database
 _MAX_LISTED = 3  # wrong lines in a message; the others are counted
 
@@ -181,13 +182,15 @@ def add_members(
     memberships = store.list_memberships(connection)
     current = current_memberships(connection)
     teams = [membership.team for membership in memberships]
-    team_names = {**{fold_name(team): team for team in teams}, **{team: team for team in teams}}
+    team_names = {key(team): team for key in _NAME_KEYS for team in teams}
     joined_at = now if since is None else since
     joined_count = left_count = 0
     for user, name in people:
         valid_name = normalize_team_name(name)
         _require_no_staff(user)
-        team = team_names.get(valid_name) or team_names.setdefault(fold_name(valid_name), valid_name)
+        names = (team_names.get(key(valid_name)) for key in reversed(_NAME_KEYS))
+        team = next(filter(None, names), valid_name)
+        team_names.setdefault(fold_name(team), team)
         present = current.get(user.login)
         replaced = present if present is not None and present.team == team else None  # by one with another time
         if replaced is not None and since in (None, replaced.joined_at):

@@ -9,7 +9,7 @@ from arena.escaping import escape_control
 from ladder import store
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from ladder.users.pseudonyms import draw_pseudonym
+from ladder.users.pseudonyms import draw_pseudonym, fold_name
 from ladder.users.roster import SIGNED_UP, TAKEN_OVER, Roster, RosterEntry, RosterRemark, UserMatcher, list_signed_up
 from ladder.users.teams import leave_current_team
 
@@ -166,8 +166,8 @@ class _UserImporter:
             user.id for user in users if user.merged_into is None and not (user.withdrawn or user.waiting or user.staff)
         }
         self._lines: dict[int, int] = {}  # of the imported entries, by user id
-        self._pseudonyms = {user.pseudonym.casefold() for user in users}
-        self._reserved = self._pseudonyms | {person.pseudonym.casefold() for person in people if person.pseudonym}
+        self._pseudonyms = {fold_name(user.pseudonym) for user in users}
+        self._reserved = self._pseudonyms | {fold_name(person.pseudonym) for person in people if person.pseudonym}
         self._key = key
         self._by_login = by_login
 
@@ -263,15 +263,15 @@ class _UserImporter:
             if namesake is not None:
                 problem += f"; {namesake} has the same name, but a name alone doesn't identify a user"
             raise ValueError(problem)
-        if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
+        if person.pseudonym is not None and fold_name(person.pseudonym) in self._pseudonyms:
             raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" belongs to another user')
         if namesake is not None:
             login = escape_control(person.login)
             text = f"{login} is new; {namesake} has the same name: merge them if they are one user"
             self.remarks.append(RosterRemark(person.line, text))
         pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
-        self._pseudonyms.add(pseudonym.casefold())
-        self._reserved.add(pseudonym.casefold())
+        self._pseudonyms.add(fold_name(pseudonym))
+        self._reserved.add(fold_name(pseudonym))
         user = store.User(person.login, person.name or person.login, pseudonym, id=-person.line)
         self._matcher.add(user)
         return user

@@ -153,36 +153,39 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
     content_type, options = parse_options_header(request.http.headers.get("content-type"))
     if content_type != b"multipart/form-data" or not options.get(b"boundary"):
         raise HTTPError(400, NO_FILE, request)
-    _require_size(request, int(request.http.headers.get("content-length", 0)))
+    max_mb = request.ladder.settings.quotas.max_upload_mb
+    _require_size(request, int(request.http.headers.get("content-length", 0)), max_mb)
     folder.mkdir()
-    with closing(_UploadedForm(options[b"boundary"], folder, request)) as form:
-        await _parse_body(request, stream, form)
-        form.require_complete()
-        form.set_modes()
-        return form
+    try:
+        with closing(_UploadedForm(options[b"boundary"], folder, request)) as form:
+            await _parse_body(request, stream, form, max_mb)
+            form.require_complete()
+            form.set_modes()
+            return form
+    except FormParserError:
+        raise HTTPError(400, NO_FILE, request) from None
 
 
-async def _parse_body(request: RequestContext, stream: AsyncIterator[bytes], form: "_UploadedForm") -> None:
-    """Parse a request's body as a form, piece by piece. Raises like `_receive_form`."""
+async def _parse_body(
+    request: RequestContext, stream: AsyncIterator[bytes], form: "_UploadedForm", max_mb: int
+) -> None:
+    """Parse a request's body as a form, piece by piece. max_mb: of its files. Raises HTTPError or FormParserError."""
     received_bytes = 0
     try:
         with hold_body(request):
             async with asyncio.timeout(UPLOAD_TIMEOUT_S):
                 async for piece in stream:
                     received_bytes += len(piece)
-                    _require_size(request, received_bytes)
+                    _require_size(request, received_bytes, max_mb)
                     await run_in_threadpool(form.write, piece)
-    except FormParserError:
-        raise HTTPError(400, NO_FILE, request) from None
     except ClientDisconnect:
         raise HTTPError(400, "The upload is incomplete. Send it again.", request) from None
     except TimeoutError:
         raise HTTPError(408, f"The upload took more than {UPLOAD_TIMEOUT_S:.0f} s.", request) from None
 
 
-def _require_size(request: RequestContext, size_bytes: int) -> None:
-    """Raise HTTPError if a form is larger than its files and fields may be."""
-    max_mb = request.ladder.settings.quotas.max_upload_mb  # of the files
+def _require_size(request: RequestContext, size_bytes: int, max_mb: int) -> None:
+    """Raise HTTPError if a form is larger than its files and fields may be. max_mb: of the files."""
     if size_bytes > (max_mb << 20) + _MAX_FIELD_BYTES:
         raise HTTPError(413, f"The upload is larger than the allowed {max_mb} MB.", request)
 

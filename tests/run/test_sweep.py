@@ -19,7 +19,7 @@ import pytest
 
 from arena.sandbox.docker import OWNER_LABEL, Engine, get_engine
 from arena.sandbox.linux import cgroup
-from tests.cli_workspace import Place
+from tests.cli_workspace import QUICK_BOT, Place
 from tests.timing import within
 
 Needs = Callable[[str, str | None], None]
@@ -71,9 +71,12 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
 ) -> None:
     """After kill -9 during matches a short run in any sandbox follows."""
     needs(after, sandbox_problem(after))
-    bots, sleeper = place.bots(2), place.bot("sleeper.py", "import time\ntime.sleep(100)\n")
-    process = place.start("run", sleeper, bots[0], *ENDLESS, "--sandbox", "docker", "--out", "killed")
-    place.wait(lambda: owned_by(docker, family(process.pid)), process=process)
+    slow = QUICK_BOT.replace("import sys,", "import sys, time,").replace(
+        "  number =", "  time.sleep(0.2)\n        number ="
+    )
+    bots = [place.bot("slow.py", slow).name, *place.bots(1)]  # matches of seconds, so that containers are there
+    process = place.start("run", *bots, *ENDLESS, "--sandbox", "docker", "--out", "killed")
+    place.wait(lambda: owned_by(docker, family(process.pid) - {process.pid}), process=process)
     pids = family(process.pid)
     os.kill(process.pid, signal.SIGKILL)
     place.end(process)

@@ -60,7 +60,7 @@ def test_every_starter_is_built_and_passes_its_check(
     In a box, with the default limits of memory and processes, it gets those of one.
     """
     bots = bots_here(place, sandbox, needs)
-    rules = ("--rules", "coup")
+    rules = ("--rules", "reformation-inquisitor")
     if sandbox == "process":
         take_built(place, tmp_path_factory)
         rules = ()
