@@ -76,16 +76,17 @@ def label_handles(names: Mapping[str, str | None]) -> dict[str, str]:
     """Return the names to show by handle, from those of all players, None for a name that isn't shown.
 
     Equal names, "you", and names that end with another player's handle get their own handle too, so that no two look
-    alike. A name that is the player's own handle stays as it is, unless it is "you".
+    alike. A name that is the player's own handle stays as it is, unless it is "you" or would look like another label.
     """
     shown = {handle: name for handle, name in names.items() if name is not None}
     counts = Counter(map(str.casefold, shown.values())) | Counter({YOU: 2})
     endings = {handle: f" {handle}".casefold() for handle in names}
+    long_labels = {f"{name} {handle}".casefold() for handle, name in shown.items()}
     labels = {}
     for handle, name in shown.items():
         others = tuple(ending for other, ending in endings.items() if other != handle)
         is_clear = counts[name.casefold()] == 1 and not f" {name}".casefold().endswith(others)
-        is_handle = name == handle and name.casefold() != YOU
+        is_handle = name == handle and name.casefold() not in (YOU, *long_labels)
         labels[handle] = name if is_clear or is_handle else f"{name} {handle}"
     return labels
 

@@ -117,7 +117,9 @@ class _Folder:
         if ending != "zip":  # an archive is packed already
             packed = CACHE / f"{digest}.br"
             if not packed.exists():
-                _run("node", "-e", _BROTLI, path, packed)
+                part = packed.with_suffix(".part")  # no build takes half a file, also of a cache that is copied
+                _run("node", "-e", _BROTLI, path, part)
+                part.replace(packed)
             if packed.stat().st_size < 0.9 * len(content):
                 shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
         return {"url": f"./{path.name}", "bytes": len(content)}

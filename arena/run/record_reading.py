@@ -69,7 +69,7 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
 
     file: of the record; {} if it isn't in a run's folder. Logs that can't be read are left out.
     """
-    records = file.absolute().parent
+    records = file.parent if file.parent.name else file.absolute().parent
     path = records.parent / "logs"
     if records.name != "records" or not path.is_dir():
         return {}

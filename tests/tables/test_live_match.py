@@ -305,6 +305,7 @@ def test_a_statement_names_a_player_by_a_label_with_blanks(typed: str) -> None:
         ({"A": "Bob B", "B": "Bob", "C": "Bob"}, {"A": "Bob B A", "B": "Bob B", "C": "Bob C"}),
         ({"A": "c", "B": "B", "C": None}, {"A": "c A", "B": "B"}),
         ({"Bob": "Bob", "Big Bob": "Big Bob", "you": "you"}, {"Bob": "Bob", "Big Bob": "Big Bob", "you": "you you"}),
+        ({"A B": "A B", "B": "A", "C": "A"}, {"A B": "A B A B", "B": "A B", "C": "A C"}),
     ],
 )
 def test_no_two_players_are_shown_alike(names: dict[str, str | None], labels: dict[str, str]) -> None:
