@@ -483,13 +483,16 @@ def change_slots(
     to keep it. Raises LadderError if the table has ended, a bot may not play, or the ruleset doesn't exist or doesn't
     allow the new number of players.
     """
-    numbers_by_call: list[set[int]] = []  # the slots that each call of `change_once` finds
+    old_numbers: set[int] | None = None  # those of the slots before the change
 
     def change_once(connection: Connection) -> store.TableSession:
-        """Change the slots, unless they differ from the first call's: then that was committed, but its answer lost."""
+        """Change the slots. A repeated call, after a commit's answer was lost, changes nothing."""
+        nonlocal old_numbers
         session, now = get_session(connection, id), ladder.clock()
-        numbers_by_call.append({slot.number for slot in session.slots})
-        if numbers_by_call[-1] != numbers_by_call[0]:
+        numbers = {slot.number for slot in session.slots}
+        if old_numbers is None:
+            old_numbers = numbers
+        elif numbers != old_numbers:
             return session
         new_rules = get_rules(ladder, session.rules if rules is None else rules)
         added_slots = _make_added_slots(connection, session, new_rules, bots, places, len(remove))

@@ -74,12 +74,12 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
     choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
     gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
     numbers = (str(row.pairs), format_percent(row.old_win_rate), format_percent(row.new_win_rate))
-    contribution, *rates = _number_cells(format_points(row.contribution), *numbers)
+    contribution, pairs, *rates = _number_cells(format_points(row.contribution), *numbers)
     summary = "examples" if len(row.examples) > 1 else "example"
     examples = "".join(_render_position(report, position) for position in row.examples)
     details = f"<details><summary>{summary}</summary>{examples}</details>"
     return (
-        _row("td", ("long", choices), contribution, gain, *rates, heads=_DIVERGENCE_HEADS)
+        _row("td", ("long", choices), contribution, gain, pairs, *rates, heads=_DIVERGENCE_HEADS)
         + f"<tr class='more'><td colspan='6'>{details}</td></tr>\n"
     )
 

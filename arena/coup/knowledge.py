@@ -129,17 +129,25 @@ class Knowledge:
             if self._first_view is not None:
                 self._set_up(self._first_view)
             events, self._quiet_events = self._quiet_events, []
+        self._follow(view, events)
+        return self._list_known(view)
+
+    def _follow(self, view: View, events: Iterable[Event]) -> None:
+        """Apply events to the seat's cards and the worlds, then the cards that the view shows to the seat alone."""
         for event in events:
             owner = event.target if type(event) is CardExamined else event.seat
             if owner == self._seat:
                 self._handle_own_event(event, view)
             elif len(self._face_up[owner]) < 2 and type(event) in _HANDLERS:
                 _HANDLERS[type(event)](self, owner, event)
-        board = view.board
         if view.drawn and not self._drawn:
             self._handle_own_exchange(view)
         if view.seen is not None:
-            self._decide_role(board.phase.pending.target, self._role_numbers[view.seen])  # type: ignore[union-attr, arg-type]
+            self._decide_role(view.board.phase.pending.target, self._role_numbers[view.seen])  # type: ignore[union-attr, arg-type]
+
+    def _list_known(self, view: View) -> CertainCards:
+        """Return what is certain after all events so far, computed again only if it may have changed."""
+        board = view.board
         if self._is_outdated and (view.cards or not self._rules.draft):
             self._is_outdated = False
             self._known = self._list_certain(0)

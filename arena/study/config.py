@@ -90,7 +90,7 @@ class StudyConfig(RunConfig):
     def from_json(cls, config: dict[str, Any]) -> Self:
         """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
         if config.get("command") != cls.COMMAND:
-            return super().from_json(config)  # raises
+            return super().from_json(config)  # raises FolderError, as for each other command
         try:
             conditions = tuple(
                 Condition(condition["name"], from_dict(condition["rules"]), tuple(condition["bots"]))
@@ -101,7 +101,7 @@ class StudyConfig(RunConfig):
             if not all(bot in known_bots for condition in conditions for bot in condition.bots):
                 raise ValueError("a condition has an unknown bot")
             if config["match_games"] != config["seats"]:
-                raise ValueError(f"match_games {config['match_games']!r}")
+                raise ValueError(f"match_games is {config['match_games']!r}, not the number of seats")
         except (AttributeError, LookupError, TypeError, ValueError) as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new study") from None
         return super().from_json({**config, "conditions": conditions, **names})

@@ -293,9 +293,10 @@ def rated_seats(
     final: int | None = None,
     moment: HistoryPoint | None = None,
 ) -> Iterator[Sequence[SeatRow]]:
-    """Yield chunks of rows of the rated matches of a kind, in the order of their ends, with numbers above `after`.
+    """Yield the rows of the seats in rated matches in chunks, which may end within a match.
 
-    final: only its matches (id). moment: the matches that were rated then; None: those that are rated now.
+    They are in the order in which the matches ended, after the end sequence `after`. kind: of the matches. final: only
+    its matches (id). moment: the matches that were rated then; None: those that are rated now.
     """
     player = match_players.c
     totals = (player.games, player.wins, player.forfeits, player.faults)

@@ -87,6 +87,7 @@ def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> grading
 
 def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
     """More wins alone aren't enough: equal bots pass in one case of forty."""
+    assert grade_of(ladder, "ada").games == 0
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
     beats = grade_of(ladder, "ada").baselines[0]
