@@ -65,6 +65,8 @@ TOGETHER = (
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # A copy of the code is made once, and a browser is slow with Python in it.
     re.compile(r"(test_upgrade|test_write_tab)\.py::"),
+    # The longest of those that run alone.
+    re.compile(r"(test_docs_run\.py::.+|sample_bots/test_starters\.py::.+|run/test_daemon\.py::.+)"),
 )
 
 # Files for `make test-all`.
@@ -87,8 +89,7 @@ LONG = re.compile(
 )
 # Long tests of other files.
 LONG_ALONE = re.compile(
-    r"ladder/standings/test_collusion\.py::test_frequent_interim_tests"
-    r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
+    r"kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_submission_conversion\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_host_check\.py::test_a_hanging"

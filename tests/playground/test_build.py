@@ -35,6 +35,7 @@ def test_the_words_and_fields_that_a_bot_uses_are_listed(built_playground: Path)
         assert {name for name in dir(each) if name[0] != "_"} == listed[type(each).__name__]
 
 
+@pytest.mark.soak
 def test_a_build_by_another_process_has_the_same_bytes(built_playground: Path, tmp_path: Path) -> None:
     """An order of a set would differ, by the seed of hashes."""
     command = [sys.executable, "-m", "arena.playground.build", tmp_path / "again"]

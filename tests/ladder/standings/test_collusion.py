@@ -74,6 +74,7 @@ def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
     assert not assess_leader(fit_random(no_effects(10), ahead, 8, 1)).decided
 
 
+@pytest.mark.soak
 def test_frequent_interim_tests_seldom_stop_at_a_wrong_leader() -> None:
     """The second bot is 4 points of win rate worse. With a test each time games grow by 12 %, 95 % errs thrice."""
     strengths = np.array([0.6, 0.45, 0.2, 0.2, 0.0, 0.0, -0.5, -0.5])
