@@ -1,5 +1,6 @@
 """Tests of a ladder as a service: logs, Prometheus metrics, graceful stops, and retention."""
 
+import itertools
 import re
 import signal
 import sys
@@ -38,17 +39,20 @@ def numbers(port: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("url", [None])
-def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Place) -> None:
+def test_a_runner_serves_metrics_and_stops_gracefully(
+    ladder: Ladder, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A typo in the settings doesn't end it. Its workers compute with one core: numpy would take all from matches."""
     port, settings = free_port(), place.folder / "spring" / "ladder.toml"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
     assert "running spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
     place.wait(has_more(ladder, 3), process=runner)
     if sys.platform == "linux":  # elsewhere no process shows its environment
-        [worker, *_] = [line for line in place.processes() if "arena.workers" in line]
-        given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
-        assert b"OPENBLAS_NUM_THREADS=1" in given
+        children = [file.read_text().split() for file in Path(f"/proc/{runner.pid}/task").glob("*/children")]
+        given = [Path(f"/proc/{child}/environ").read_bytes().split(b"\0") for child in itertools.chain(*children)]
+        assert any(b"OPENBLAS_NUM_THREADS=1" in each for each in given)
     output = numbers(port)
     assert output['coup_matches_total{kind="rated",outcome="played"}'] >= 3
     assert output["coup_games_total"] >= 6
