@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ladder import store
-from ladder.ladder import Ladder, open_ladder, resolve_database_url
+from ladder.ladder import Ladder, lock_new_folder, open_ladder, resolve_database_url
 from ladder.settings import SETTINGS_FILE, LadderError, with_database
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
@@ -81,23 +81,24 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     Raises LadderError for this, for a folder with a ladder, or for another file than a complete, unchanged backup.
     Raises DatabaseError if the database isn't empty or can't be used, OSError if a file can't be read or written.
     """
-    if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
-        raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
     was_there = folder.exists()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    has_files = any(folder.iterdir())
-    try:
-        with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
-            _move_into_place(Path(scratch), _unpack(file, Path(scratch)), folder, url)
-    except BaseException:
-        with suppress(OSError):
-            for path in (folder / _DATABASE, *_list_commitments(folder)):
-                path.unlink(missing_ok=True)
-            if not was_there:
-                shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if not has_files:
-        folder.chmod(0o700)
+    with lock_new_folder(folder):
+        if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or _list_commitments(folder):
+            raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
+        has_files = any(folder.iterdir())
+        try:
+            with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
+                _move_into_place(Path(scratch), _unpack(file, Path(scratch)), folder, url)
+        except BaseException:
+            with suppress(OSError):
+                for path in (folder / _DATABASE, *_list_commitments(folder)):
+                    path.unlink(missing_ok=True)
+                if not was_there:
+                    shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if not has_files:
+            folder.chmod(0o700)
     return open_ladder(folder)
 
 

@@ -9,6 +9,7 @@ looks up users, bots and versions by name, or raises LadderError with the closes
 adds no second entry to the audit log, so a command can be repeated.
 """
 
+import fcntl
 import hashlib
 import os
 import time
@@ -186,8 +187,6 @@ def create_ladder(
     `fill` writes the initial content, in the transaction that creates the schema. An error removes `path` if it is new.
     Raises LadderError if the folder contains a ladder or can't be written, or the database can't be created.
     """
-    if os.path.lexists(path / SETTINGS_FILE):
-        raise LadderError(f"{path} already contains a ladder.\nName another folder.")
     was_there = path.exists()
     key = os.urandom(32)
 
@@ -199,16 +198,36 @@ def create_ladder(
 
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not any(path.iterdir()):
-            path.chmod(0o700)
-        return Ladder(path, _create_files(path, database or "sqlite:///ladder.db", insert_content), play, key)
+        with lock_new_folder(path):
+            if os.path.lexists(path / SETTINGS_FILE):
+                raise LadderError(f"{path} already contains a ladder.\nName another folder.")
+            try:
+                if not any(path.iterdir()):
+                    path.chmod(0o700)
+                return Ladder(path, _create_files(path, database or "sqlite:///ladder.db", insert_content), play, key)
+            finally:
+                if not was_there and not os.path.exists(path / SETTINGS_FILE):
+                    remove_tree(path)
     except OSError as error:
         raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
     except store.DatabaseError as error:
         raise LadderError(str(error)) from error
+
+
+@contextmanager
+def lock_new_folder(path: Path) -> Iterator[None]:
+    """Keep other processes from creating or restoring a ladder in a folder. Raises LadderError if one does already."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LadderError(f"another process creates a ladder in {path}.\nName another folder.") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
     finally:
-        if not was_there and not os.path.exists(path / SETTINGS_FILE) and path.is_dir():
-            remove_tree(path)
+        os.close(descriptor)
 
 
 def _create_files(folder: Path, url: str, fill: Callable[[Connection], None]) -> store.Database:

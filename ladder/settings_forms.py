@@ -491,10 +491,9 @@ def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> A
             return text == "true"
         if not text:
             return None
-        if kind == "integer":
-            return int(text)
-        if kind == "number":
-            return float(text)
+        if kind in ("integer", "number"):
+            number = text if re.fullmatch("[-+.0-9eE]+", text) else ""  # Python also parses 1_000 and wide digits
+            return int(number) if kind == "integer" else float(number)
         return _parse_local_time(text, zone) if kind == "date-time" else text
     except (KeyError, OSError):  # a folder of zones is an OSError
         raise LadderError(f'zone: there is no time zone "{escape_control(zone)}".\nCorrect its name.') from None

@@ -56,7 +56,7 @@ class ViewContext:
         return self.stall_reason or self.freeze_reason
 
 
-FROZEN = "no rated matches start. Checks, challenges and finals continue."
+FROZEN = "no rated matches start, and no tables open. Checks, challenges and finals continue."
 NO_RUNNER = "No runner is active, so no checks or matches run."
 
 T = TypeVar("T")

@@ -478,7 +478,7 @@ def write_page(
     bots = dict.fromkeys(bot for record, _, _ in games for bot in record.header.bots)
     title = ", ".join(bots)
     if len(bots) > _MAX_TITLE_NAMES:
-        title = f"{format_count(len(bots), 'bot')} of {source.resolve().name}"
+        title = f"{format_count(len(bots), 'bot')} of {os.path.basename(os.path.abspath(source))}"
     matches = [
         _make_page_match(path, list(games_of_file), viewer)
         for path, games_of_file in groupby(games, key=lambda chosen_game: chosen_game[2])

@@ -219,6 +219,8 @@ def run(
         tls = _make_tls(scheduler, tls_ca, tls_cert, tls_key)
         if not is_on_cluster:
             require_sandbox(ladder)
+        if jobs is not None and jobs > _MAX_JOBS:
+            log.warn(f"--jobs {jobs} is too large: at most {_MAX_JOBS} matches are played in parallel")
         with open_executor(ladder.play.sandbox, min(jobs or count_cores(), _MAX_JOBS), scheduler, tls) as pool:
             progress = RunnerProgress(LadderRunner(ladder, pool, matches, until), log, is_alone=not is_on_cluster)
             exit_code = _run_to_exit_code(progress, folder, metrics, verbose, as_json)

@@ -106,23 +106,21 @@ def leave_current_team(connection: Connection, user: store.User, actor: str, rea
         store.log_action(connection, store.AuditEntry(actor, "team", text, now, user_id=user.id))
 
 
-@transaction
 def import_teams(
-    connection: Connection,
-    ladder: Ladder,
-    data: bytes,
-    file: str,
-    actor: str,
-    move: bool = False,
-    since: float | None = None,
+    ladder: Ladder, data: bytes, file: str, actor: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
     """Add users to the teams in a CSV, with a column login, email or student_id, and a column team.
 
     Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines, or as
     `join_teams` does.
     """
-    people = _match_people(connection, _parse_rows(data, file), file)
-    return _join_teams(connection, ladder, people, actor, file, move=move, since=since)
+    rows = _parse_rows(data, file)  # before the transaction, for which other writers wait
+
+    def join_all(connection: Connection) -> TeamChanges:
+        people = _match_people(connection, rows, file)
+        return _join_teams(connection, ladder, people, actor, file, move=move, since=since)
+
+    return ladder.database.write(join_all)
 
 
 def _match_people(

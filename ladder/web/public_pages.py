@@ -38,7 +38,7 @@ standings_router = APIRouter(route_class=AuthorizedRoute)
 
 Sort = Literal["rank", "win_rate", "games", "faults", "name", "age", "trend"]
 First = Annotated[int, Query(ge=1)]
-Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
+Day = Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 @page_and_json(standings_router, "/standings", "standings.html", shared=True, personal=True, fresh_s=3600)

@@ -167,8 +167,10 @@ def test_the_page_of_many_bots_is_named_after_the_folder(tmp_path: Path, monkeyp
     records = save(tmp_path, record) / "records"
     (records / "000001.jsonl").write_text(referee.write_record(other_record), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert replay(".", "--html", "page.html").exit_code == 0
-    assert f"<title>Coup: 8 bots of {tmp_path.name}</title>" in Path("page.html").read_text("utf-8")
+    Path("newest").symlink_to(records.parent)
+    for source, name in ((".", tmp_path.name), ("newest", "newest")):
+        assert replay(source, "--html", "page.html").exit_code == 0
+        assert f"<title>Coup: 8 bots of {name}</title>" in Path("page.html").read_text("utf-8")
 
 
 def test_a_page_for_one_bot_has_only_its_own_view(record_folder: Path, tmp_path: Path) -> None:

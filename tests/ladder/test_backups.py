@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import pytest
 
 from ladder.backups import restore_backup, write_backup
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, create_ladder, lock_new_folder
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
 from ladder.store import Database, DatabaseError, count_ladder
@@ -155,6 +155,19 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     with pytest.raises(DatabaseError, match="contains a ladder already"):
         restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
+
+
+@pytest.mark.parametrize("url", [None])
+def test_one_process_at_a_time_creates_a_ladder_in_a_folder(ladder: Ladder, place: Place) -> None:
+    write_backup(ladder.database, ladder.path, place.folder / "one.tar")
+    new = place.folder / "again"
+    new.mkdir()
+    with lock_new_folder(new):
+        with pytest.raises(LadderError, match="another process creates a ladder"):
+            restore_backup(place.folder / "one.tar", new)
+        with pytest.raises(LadderError, match="another process creates a ladder"):
+            create_ladder(new, ladder.play, None)
+    assert not list(new.iterdir())
 
 
 @pytest.mark.parametrize("url", [None])

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from ladder.health import parse_address
-from ladder.ladder import Ladder, PruneResult, count_expired, prune_expired
+from ladder.ladder import Ladder, PruneResult, count_expired, prune_expired, set_frozen
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
 from ladder.store import FINAL, list_live_runners, register_runner
@@ -36,6 +36,13 @@ def numbers(port: int) -> dict[str, float]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_runner_says_how_many_matches_it_plays_in_parallel(ladder: Ladder, place: Place) -> None:
+    set_frozen(ladder, True, "staff", "no match to play")
+    ran = place.run("ladder", "run", "spring", "--jobs", 5000, "--until", "idle")
+    assert (ran.code, "--jobs 5000 is too large: at most 1024" in ran.err) == (0, True)
 
 
 @pytest.mark.parametrize("url", [None])

@@ -99,7 +99,9 @@ def test_a_form_says_which_value_is_expected(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring")) as ladder:
         for table, index, values, expected in (
             ("quotas", None, {"max_bots_per_user": "many"}, 'max_bots_per_user: "many" isn\'t a whole number'),
+            ("quotas", None, {"max_bots_per_user": "\uff13"}, "max_bots_per_user: .* isn't a whole number"),
             ("baselines", None, {"points": "ten"}, 'points: "ten" isn\'t a number'),
+            ("baselines", None, {"points": "1_000"}, 'points: "1_000" isn\'t a number'),
             ("deadlines", None, {"at": "soon"}, 'at: "soon" isn\'t a date with a time of day'),
             ("deadlines", None, {"at": "2026-12-01T23:59", "zone": "Nowhere"}, 'there is no time zone "Nowhere"'),
         ):

@@ -231,6 +231,14 @@ def test_an_invalid_table_of_teams_changes_nothing(ladder: Ladder, text: str | b
     assert current(ladder) == {}
 
 
+def test_a_table_of_teams_is_read_while_another_process_writes(ladder: Ladder) -> None:
+    def import_meanwhile(_: object) -> None:
+        with pytest.raises(LadderError, match="no column for the team"):
+            users.import_teams(ladder, b"login\nada\n", "groups.csv", "teacher")
+
+    ladder.database.write(import_meanwhile)
+
+
 # --- never at one table -----------------------------------------------------------------------------------------------
 
 

@@ -73,7 +73,7 @@ def test_pages_on_which_users_wait_say_that_the_ladder_is_frozen(web: Pages, own
     for frozen in (False, True):
         if frozen:
             freeze(own.path)
-        for path in ("/", "/bots/new", "/queue"):
+        for path in ("/", "/bots/new", "/queue", "/tables"):
             assert ("The ladder is frozen (nothing is to be played): no rated" in cyd.get(path).text) == frozen
 
 
