@@ -6,7 +6,7 @@ Faults are counted plainly: after 240 games without one, the interval still reac
 value; if the threshold is inside the interval, the result is marked as inconclusive.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from sqlalchemy import Connection
 
@@ -78,7 +78,8 @@ def _judge_lead(
     if lead.low is None:
         return make_baseline_result(baseline, "too few games for an interval", threshold=0.0, estimate=lead)
     direction = "ahead of" if lead.value > 0 else "behind"
-    text = f"{abs(100 * lead.value):.1f} points {direction} {opponent.version_ref} ({format_interval(lead, to=' to ')})"
+    points = abs(_to_percent(lead).value)
+    text = f"{points:.1f} points {direction} {opponent.version_ref} ({format_interval(lead, to=' to ')})"
     return make_baseline_result(baseline, text, passed=lead.low > 0, threshold=0.0, estimate=lead)
 
 
@@ -87,8 +88,7 @@ def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluat
 
     The share is compared with `baseline.max_fault_percent`.
     """
-    row = evaluation.standings.find_row(version.id)
-    games_played = 0 if row is None else row.games
+    games_played = evaluation.get_row(version.id).games
     has_enough = games_played >= games
     text = f"{games_played} of {format_count(games, 'required game')}"
     threshold = baseline.max_fault_percent
@@ -98,7 +98,7 @@ def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluat
         return make_baseline_result(baseline, text, threshold=threshold)
     games_with_fault = evaluation.faulty.get(version.id, 0)
     estimate = Estimate(games_with_fault / games_played, *win_rate_interval(games_with_fault, games_played))
-    fault_percent = 100 * estimate.value
+    fault_percent = _to_percent(estimate).value
     return make_baseline_result(
         baseline,
         f"{text}, {fault_percent:.1f} % with a fault",
@@ -112,22 +112,22 @@ def _judge_win_rate(
     baseline: Baseline, threshold: float, version: store.Version, evaluation: Evaluation
 ) -> BaselineResult:
     """Return the result of a baseline that requires an adjusted win rate of at least the threshold, in percent."""
-    row = evaluation.standings.find_row(version.id)
-    if row is None or row.win_rate_adjusted is None:
+    estimate = evaluation.get_row(version.id).win_rate_adjusted
+    if estimate is None:
         return make_baseline_result(baseline, "no games yet")
-    estimate = row.win_rate_adjusted
-    text = f"win rate {100 * estimate.value:.1f} %"
-    if estimate.low is None or estimate.high is None:
+    percent = _to_percent(estimate)
+    text = f"win rate {percent.value:.1f} %"
+    if percent.low is None or percent.high is None:
         return make_baseline_result(
             baseline, f"{text}, too few games for an interval", threshold=threshold, estimate=estimate
         )
     return make_baseline_result(
         baseline,
         f"{text} ({format_interval(estimate, to=' to ')})",
-        passed=100 * estimate.value >= threshold,
+        passed=percent.value >= threshold,
         threshold=threshold,
         estimate=estimate,
-        inconclusive=100 * estimate.low < threshold <= 100 * estimate.high,
+        inconclusive=percent.low < threshold <= percent.high,
     )
 
 
@@ -140,12 +140,8 @@ def make_baseline_result(
     estimate: Estimate | None = None,
     inconclusive: bool = False,
 ) -> BaselineResult:
-    """Return a baseline's result, by default not passed. threshold: in percent. estimate: the measured rate, of 1.
-
-    Rates are rounded to six decimals of a percent, since further digits depend on the processor.
-    """
-    rates = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
-    value, low, high = (None if rate is None else round(100 * rate, 6) for rate in rates)
+    """Return a baseline's result, by default not passed. threshold: in percent. estimate: the measured rate, of 1."""
+    value, low, high = (None, None, None) if estimate is None else astuple(_to_percent(estimate))
     return BaselineResult(
         baseline=baseline.name,
         passed=passed,
@@ -158,6 +154,12 @@ def make_baseline_result(
         inconclusive=inconclusive,
         explanation=explanation,
     )
+
+
+def _to_percent(estimate: Estimate) -> Estimate:
+    """Return a rate in percent with six decimals, since further digits depend on the processor."""
+    low, high = (None if bound is None else round(100 * bound, 6) for bound in (estimate.low, estimate.high))
+    return Estimate(round(100 * estimate.value, 6), low, high)
 
 
 _REQUIREMENTS = {

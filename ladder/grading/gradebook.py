@@ -73,8 +73,8 @@ class Grade:
         """How late the version is, such as "5 minutes late" or "1.5 hours late", rounded up; None if it isn't late."""
         if not self.late_hours:
             return None
-        minutes = math.ceil(round(60 * self.late_hours, 9))  # 31 minutes are 31.000000000000004
-        hours = math.ceil(round(10 * self.late_hours, 9)) / 10
+        minutes = math.ceil(60 * self.late_hours - 1e-9)  # 31 minutes are 31.000000000000004
+        hours = math.ceil(minutes / 6) / 10
         number, unit = (minutes, "minute") if minutes < 60 else (hours, "hour")
         return f"{number:g} {unit}{'' if number == 1 else 's'} late"
 
@@ -381,8 +381,9 @@ def describe_missing_ids(grades: Grades, form: str) -> list[str]:
         if 1 < len(logins) == len(listed_grades.grades):
             sentences.append(f"{remark}: all users")
         elif logins:
-            more = f" and {len(logins) - MAX_NAMED_USERS} more" if len(logins) > MAX_NAMED_USERS else ""
-            sentences.append(f"{remark}: {', '.join(logins[:MAX_NAMED_USERS])}{more}")
+            named, others = logins[:MAX_NAMED_USERS], logins[MAX_NAMED_USERS:]
+            more = f" and {len(others)} more" if others else ""
+            sentences.append(f"{remark}: {', '.join(named)}{more}")
     return sentences
 
 
@@ -397,8 +398,7 @@ def _write_feedback(grade: Grade, grades: Grades) -> str:
         reason = "the final didn't wait" if grades.of_final else "may still submit"
         return f"not graded yet: {reason} {format_end(grade.open_until)}"
     version = "" if grade.version is None else f"{grade.version}: "
-    late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
-    return f"{version}{grade.reason}{late}"
+    return f"{version}{grade.reason}"
 
 
 def describe_open_grades(grades: Grades) -> str:
@@ -408,7 +408,8 @@ def describe_open_grades(grades: Grades) -> str:
         return ""
     users = format_count(len(ends), "user")
     summary = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"
-    more = f", and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
+    others = ends[MAX_NAMED_USERS:]
+    more = f", and {len(others)} more" if others else ""
     return f"{summary}: {describe_ends(ends[:MAX_NAMED_USERS])}{more}"
 
 

@@ -76,11 +76,10 @@ class _EvaluatedMeasurement:
 def compute_grades_from(ladder: Ladder, connection: Connection, inputs: GradingInputs) -> Grades:
     """Compute grades from inputs; later matches, decisions and settings don't affect them."""
     evaluated: dict[int, _EvaluatedMeasurement] = {}  # by graded version
-    games = 0  # of the newest measurement, which is the last one
-    for measurement in inputs.list_measurements():
-        result = _evaluate_measurement(ladder, connection, inputs, measurement)
+    measurements = inputs.list_measurements()
+    results = [_evaluate_measurement(ladder, connection, inputs, measurement) for measurement in measurements]
+    for measurement, result in zip(measurements, results, strict=True):
         evaluated |= dict.fromkeys(measurement.versions, result)
-        games = result.evaluation.standings.games
     versions = {version.id: version for version in store.get_versions_by_id(connection, inputs.chosen)}
     grades = []
     for user_inputs in inputs.people:
@@ -99,7 +98,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, inputs: GradingI
         grades=tuple(grades),
         unchecked=inputs.waiting,
         isolated=ladder.play.sandbox.isolates,
-        games=games,
+        games=results[-1].evaluation.standings.games,  # of the newest measurement
     )
 
 
@@ -133,7 +132,7 @@ def _make_grade(
         evaluate_baseline(baseline, version, measured.evaluation, measured.compared.get(baseline.beats or ""))
         for baseline in inputs.baselines
     )
-    row = measured.evaluation.standings.find_row(version.id)
+    row = measured.evaluation.get_row(version.id)
     full_points = sum(result.points for result in results)
     percent = min(inputs.max_penalty_percent, inputs.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(full_points * percent / 100, 4)
@@ -143,8 +142,8 @@ def _make_grade(
         submitted_at=version.received_at,
         late_hours=candidate.late_hours,
         points=full_points - penalty,
-        win_rate_adjusted=None if row is None else _round_estimate(row.win_rate_adjusted),
-        games=0 if row is None else row.games,
+        win_rate_adjusted=_round_estimate(row.win_rate_adjusted),
+        games=row.games,
         baselines=results,
         reason="; ".join(map(describe_baseline_result, results)),
         points_before_penalty=full_points,

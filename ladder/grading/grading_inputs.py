@@ -152,11 +152,13 @@ class _GradingScope:
             self.name = "now" if deadline is None else f"deadline {deadline.name}"  # as in `Grades.scope`
             self.chosen = deadlines.deadline_versions(connection, settings, deadline)  # the versions that count
             self.waiting = deadlines.pending_versions(connection, settings, deadline, now)
+            self.deadline_at = None if deadline is None else deadline.at.timestamp()  # the common deadline
         else:
             self.name = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
             at_same_time = (other for other in settings.deadlines if other.at.timestamp() == final.deadline_at)
             self.deadline = next(at_same_time, None)
+            self.deadline_at = final.deadline_at
         self.due = self._find_personal_deadlines()  # None without a deadline
         self.teams = store.teammates_at(connection, self._choose_team_time())  # ids of a team; no key: in no team
         deadline_name = "" if self.deadline is None else self.deadline.name
@@ -169,13 +171,6 @@ class _GradingScope:
         for version in self.chosen:
             if not version.is_reference and version.owner_id not in suspended_ids:
                 self.versions_by_owner[version.owner_id].append(version)
-
-    @property
-    def deadline_at(self) -> float | None:
-        """The common deadline, as Unix time; None without one."""
-        if self.deadline is not None:
-            return self.deadline.at.timestamp()
-        return None if self.final is None else self.final.deadline_at
 
     def _choose_team_time(self) -> float:
         """Return the Unix time at which the members of teams count: the deadline, else when versions were chosen."""
@@ -215,7 +210,7 @@ class _GradingScope:
             deadline_at=None if due is None else due.at,
             extended_until=None if extension is None else extension.extended_until,
             extended="" if due is None or self.deadline is None else _describe_extension(due, self.deadline),
-            left=max(0, self.late_days_left[owner.id]) - days_spent,
+            left=self.late_days_left[owner.id] - days_spent,
             open_until=self._find_open_until(member_ids, bool(candidates)),
         )
 
@@ -299,8 +294,6 @@ def _list_earlier_measurements(
 
     First those of its newest release that still hold, then the closed ones of the other versions.
     """
-    if scope.deadline is None:
-        return ()
     closed = _list_closed_measurements(scope, fit, moment)
     released = _list_valid_released_measurements(scope, moment, closed)
     released_versions = {version for measurement in released for version in measurement.versions}
@@ -319,9 +312,10 @@ def _list_closed_measurements(
     It measures the versions whose hours ended at that time, among those whose hours had ended by then, so that later
     versions don't change it. A deadline without measured hours has none.
     """
-    if scope.due is None or scope.deadline is None or scope.deadline.measured_hours is None:
+    hours = None if scope.deadline is None else scope.deadline.measured_hours
+    if scope.due is None or hours is None:
         return []
-    measured_s = 3600 * scope.deadline.measured_hours
+    measured_s = 3600 * hours
     ends = {version.id: _find_submission_end(version, scope.due) + measured_s for version in scope.chosen}
     measurements = []
     for end in sorted(set(ends.values())):
@@ -358,7 +352,7 @@ def _list_valid_released_measurements(
     valid = []
     for measurement in inputs.list_measurements():
         bots = {version.name for version in store.get_versions_by_id(connection, measurement.chosen)}
-        if required_bots <= bots:
+        if required_bots.issubset(bots):
             released_digests = measurement.digest_matches(connection)
             unchanged = (
                 version
@@ -383,10 +377,9 @@ def _digest_matches(
 
 def _find_released_inputs(connection: Connection, scope: str) -> GradingInputs | None:
     """Return the inputs of the newest release of a scope, such as "deadline first"; None without one."""
-    for release in reversed(store.all_releases(connection)):
-        if " ".join(release.scope) == scope:
-            return StoredRelease.of(release).inputs
-    return None
+    newest_first = reversed(store.all_releases(connection))
+    matching = (release for release in newest_first if " ".join(release.scope) == scope)
+    return next((StoredRelease.of(release).inputs for release in matching), None)
 
 
 def _describe_extension(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:

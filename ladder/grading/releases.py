@@ -312,9 +312,7 @@ def _group_by_login(content: StoredRelease, logins: Mapping[str | None, str]) ->
     """
     grades = _keep_current(content.grades.grades, logins)
     inputs = _keep_current(content.inputs.people, logins)
-    return {
-        login: _UserRow(grade, inputs[login].extended if login in inputs else "") for login, grade in grades.items()
-    }
+    return {login: _UserRow(grade, inputs[login].extended) for login, grade in grades.items()}
 
 
 def _keep_current(rows: Iterable[_Row], logins: Mapping[str | None, str]) -> dict[str, _Row]:

@@ -310,6 +310,10 @@ class Evaluation:
     faulty: dict[int, int]
     places: dict[int, int]
 
+    def get_row(self, version: int) -> computation.StandingsRow:
+        """Return the row of a chosen version, by id; each has one."""
+        return next(row for row in self.standings.items if row.version == version)
+
     def lead(self, version: int, other: int) -> Estimate | None:
         """Return the difference of two versions' win rates; None if either has none."""
         return rating.estimate_lead(self.fit, self.places[version], self.places[other])

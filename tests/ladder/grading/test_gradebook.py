@@ -19,11 +19,15 @@ from tests.ladder.term import Term
 
 
 def class_grade(
-    name: str, points: tuple[float, float], section: str | None = None, until: float | None = None
+    name: str,
+    points: tuple[float, float],
+    section: str | None = None,
+    until: float | None = None,
+    value: float | None = None,
 ) -> Grade:
     user = UserSummary(name, name, name, False, None, None, section, None, None, None, None)
     results = tuple(
-        BaselineResult(baseline, bool(each), each, 50, None, None, None, None, False, "")
+        BaselineResult(baseline, bool(each), each, 50, None, value, None, None, False, "")
         for baseline, each in zip(("plays", "wins"), points, strict=True)
     )
     return Grade(user, None, None, None, sum(points), None, 0, results, "", open_until=until)
@@ -35,7 +39,7 @@ def class_grades(*grades: Grade, scope: str = "deadline first") -> Grades:
 
 def test_grades_are_sorted_by_any_column_in_both_directions() -> None:
     grades = class_grades(
-        class_grade("bob", (0, 50), "B"), class_grade("Ada", (50, 0)), class_grade("eve", (50, 50), "A")
+        class_grade("bob", (0, 50), "B"), class_grade("Ada", (50, 0)), class_grade("eve", (50, 50), "A", value=0.5)
     )
 
     def order(column: str) -> str:
@@ -43,7 +47,7 @@ def test_grades_are_sorted_by_any_column_in_both_directions() -> None:
 
     assert (order(""), order("name"), order("-name")) == ("bob Ada eve", "Ada bob eve", "eve bob Ada")
     assert (order("points"), order("section")) == ("bob Ada eve", "eve bob Ada")
-    assert (order("0"), order("-1"), order("7")) == ("bob Ada eve", "bob eve Ada", "bob Ada eve")
+    assert (order("0"), order("-1"), order("7")) == ("bob Ada eve", "eve bob Ada", "bob Ada eve")
 
 
 def test_statistics_leave_out_grades_that_are_still_open() -> None:
@@ -106,14 +110,16 @@ def make_grades(**about: object) -> grading.Grades:
     values = {
         "user": owner, "version": "a@1", "submitted_at": 0.0, "late_hours": 1.26, "points": 62.5,
         "win_rate_adjusted": Estimate(0.5, 0.4, 0.6), "games": 240,
-        "baselines": (), "reason": "beats one: passed",
+        "baselines": (), "reason": 'beats "one": passed; 1.3 hours late',
     }  # fmt: skip
     return grading.Grades("Coup", "now", 100.0, (), (grading.Grade(**{**values, **about}),), (), isolated=True)
 
 
-def test_the_plain_table_has_the_time_of_the_submission_in_utc() -> None:
+def test_the_plain_table_has_the_time_of_the_submission_in_utc_and_rates_in_percent() -> None:
     head, ada = rows(grading.format_gradebook(make_grades(), "plain"))
-    assert dict(zip(head, ada, strict=True))["submitted_at"] == "1970-01-01T00:00:00Z"
+    cells = dict(zip(head, ada, strict=True))
+    assert cells["submitted_at"] == "1970-01-01T00:00:00Z"
+    assert [cells[f"win_rate_adjusted{end}"] for end in ("", "_low", "_high")] == ["50", "40", "60"]
 
 
 @pytest.mark.parametrize(("count", "rest"), [(10, None), (13, "3 more")])
@@ -136,28 +142,36 @@ def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
     """Source: docs.moodle.org, Grade import: an identifying column, the grade, and its feedback."""
     head, ada = rows(grading.format_gradebook(make_grades(), "moodle"))
     assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
-    assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
+    assert ada == ["ada", "ada@example.edu", "U7", "62.5", 'a@1: beats "one": passed; 1.3 hours late']
 
 
 def test_canvas_api_takes_grades_with_feedback() -> None:
     """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
-    output = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
+    output = {"posted_grade": "62.5", "text_comment": 'a@1: beats "one": passed; 1.3 hours late'}
     assert json.loads(grading.format_gradebook(make_grades(), "canvas-api")) == {"grade_data": {"1041": output}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
         found = make_grades(user=person("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(grading.format_gradebook(found, "canvas-api"))["grade_data"]) == ids
-        assert len(grading.describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
+        missing = [] if ids else ["left out, without a Canvas ID and student ID: ada"]
+        assert grading.describe_missing_ids(found, "canvas-api") == missing
     both = replace(found, grades=2 * found.grades)
     assert grading.describe_missing_ids(both, "canvas-api")[0].endswith(": all users")
 
 
 def test_moodles_worksheet_has_what_its_import_reads() -> None:
     """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
-    head, ada = rows(grading.format_gradebook(make_grades(reason="hello: <None> & co"), "moodle-worksheet"))
+    head, ada = rows(grading.format_gradebook(make_grades(reason='hello: <None> & "co"'), "moodle-worksheet"))
     cells = dict(zip(head, ada, strict=True))
     assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
-    assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
+    assert cells["Feedback comments"] == 'a@1: hello: &lt;None&gt; &amp; "co"'
     assert head[0] != "Feedback comments", "which Moodle then wouldn't read"
+
+
+def test_an_erased_user_is_only_in_the_plain_table() -> None:
+    erased = make_grades(user=person("erased-7", "Old Owl", "Old Owl", student_id="U7"))
+    named = make_grades(user=person("erased-8", "Ada", "Quiet Fox", student_id="U8"))
+    both = replace(erased, grades=erased.grades + named.grades)
+    assert [len(rows(grading.format_gradebook(both, form))) for form in ("plain", "moodle")] == [3, 2]
 
 
 def test_moodle_gives_no_grade_to_the_person_before() -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,16 @@ from ladder.standings import rebuild_standings
 from ladder.standings.computation import Standings
 from ladder.users import join_teams, set_suspended, set_withdrawn
 from tests.cli_workspace import BOT
-from tests.ladder.classes import Clock, add_settings, configure, copy_ladder, deadline, hand_in, make_ladder
+from tests.ladder.classes import (
+    Clock,
+    add_settings,
+    configure,
+    copy_ladder,
+    deadline,
+    hand_in,
+    make_ladder,
+    replace_setting,
+)
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
 
@@ -95,11 +105,23 @@ def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero
     assert beats.value > beats.low > 0
     close = grade_of(ladder, "bob").baselines[0]
     assert close.value > 0 > close.low
+    estimate = grade_of(ladder, "bob").win_rate_adjusted
+    digits = [*((rate, 8) for rate in astuple(estimate)), *((rate, 6) for rate in (close.value, close.low, close.high))]
+    assert [round(rate, places) for rate, places in digits] == [rate for rate, _ in digits]  # alike on all processors
     assert (close.passed, close.points) == (False, 0)
     assert "ahead of one@1" in close.explanation
 
 
+def test_a_user_cannot_beat_their_own_bot_or_one_that_does_not_play(ladder: Ladder) -> None:
+    replace_setting(ladder, 'beats = "one"', 'beats = "a"')
+    assert grade_of(ladder, "ada").baselines[0].explanation == "this bot is a itself"
+    disable_bot(ladder, "a", "t", "copied")
+    assert grade_of(ladder, "bob").baselines[0].explanation == "a doesn't play"
+
+
 def test_without_a_deadline_no_version_is_late(ladder: Ladder) -> None:
+    configure(ladder, penalty_percent_per_day=10)
+    play(ladder, "a@1", "one@1", [1] * 40)
     grade = grade_of(ladder, "ada")
     assert (grade.late_hours, grade.late_days_spent, grade.late_penalty) == (None, 0, 0)
 
@@ -123,7 +145,7 @@ def test_with_few_games_only_baselines_on_games_pass(ladder: Ladder) -> None:
 
 @pytest.mark.parametrize(("matches", "faulty", "passed"), [(40, 1, True), (40, 2, False), (39, 0, False)])
 def test_a_game_with_several_faults_counts_once(ladder: Ladder, matches: int, faulty: int, passed: bool) -> None:
-    """2 games of 80 are 2.5 %, which isn't below 2.5 %."""
+    """2 games of 80 are 2.5 %, which isn't below 2.5 %; 1 game is."""
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
     plays = grade_of(ladder, "ada").baselines[1]
     assert plays.passed is passed
@@ -142,12 +164,21 @@ def test_a_win_rate_is_compared_to_its_threshold_and_close_ones_are_reported(lad
         assert wins.low < 60 < wins.high
         assert wins.passed is (wins.value >= 60) is passed
         assert wins.inconclusive
+        assert wins.explanation.startswith(f"win rate {wins.value:.1f} % ({wins.low:.1f} to {wins.high:.1f})")
     assert "inconclusive" in ada.reason
+    old, found = "60", ada.baselines[2]
+    for threshold, *outcome in (
+        (found.low, True, False), (found.low + 1e-6, True, True), (found.value, True, True),
+        (found.value + 0.01, False, True), (found.high, False, True), (found.high + 1e-6, False, False),
+    ):  # fmt: skip
+        replace_setting(ladder, f"min_win_rate_percent = {old}", f"min_win_rate_percent = {threshold}")
+        wins, old = grade_of(ladder, "ada").baselines[2], str(threshold)
+        assert [wins.passed, wins.inconclusive] == outcome
 
 
 def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) -> None:
     add_settings(ladder, deadline("first", 1_003_600))
-    hand_in(ladder, "cleo", "c", reason="run: it \x1b[31mhangs")
+    hand_in(ladder, "cleo", "c", at=1_003_600, reason="run: it \x1b[31mhangs")
     hand_in(ladder, "dan", "d", at=1_009_000)
     disable_bot(ladder, "b", "teacher", "copied from a")
     ladder.clock = Clock(1_020_000)
@@ -155,8 +186,11 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     assert reasons["cleo"] == "c@1 didn't pass its check: run: it \\x1b[31mhangs"
     assert reasons["dan"] == "no version was submitted in time: d@1 was late"
     assert reasons["bob"] == "b is disabled: copied from a"
-    assert {each.points for each in grading.get_grades(ladder, "t", deadline="first").grades} == {0.0}
+    grades = grading.get_grades(ladder, "t", deadline="first").grades
+    assert {(each.points, each.games) for each in grades} == {(0.0, 0)}
     with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
+        with pytest.raises(LadderError, match="no baselines are configured"):
+            grading.get_grades(empty, "t")
         add_settings(empty, BASELINES)
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["no version was submitted"]
         submit_bot(empty, ladder.path / "c.py", "eve", name="e")
@@ -237,8 +271,13 @@ def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: 
     assert {each.user.login: each.version for each in grades}["cleo"] is None
 
 
-def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
-    """Store all matches of a final: the first seat of each game wins, with these faults."""
+def store_final(
+    ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...], is_first_best: bool = False
+) -> None:
+    """Store all matches of a final: the first seat of each game wins, with these faults.
+
+    is_first_best: the first bot by name has it; otherwise the seats rotate.
+    """
 
     def act(connection: Connection) -> None:
         final = store.find_final(connection, name)
@@ -249,7 +288,7 @@ def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], .
             )
             results = tuple(
                 GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
-                for game, seats in enumerate((refs, refs[::-1]))
+                for game, seats in enumerate((tuple(sorted(refs)),) * 2 if is_first_best else (refs, refs[::-1]))
             )
             store.save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
 

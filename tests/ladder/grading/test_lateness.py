@@ -60,6 +60,7 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
         (0.25, 2, "15 minutes late, within the grace period", 70, 0),
         (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
         (31 / 60, 0, "31 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),  # as floats 31.000000000000004
+        (72.0, 0, "72 hours late: 3 days at 10 %: 21 of 70 points deducted", 49, 0),  # as much as is deducted at most
         (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
         (26.5, 1, f"26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7{DEDUCTED}", 63, 1),
         (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
@@ -149,6 +150,7 @@ def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder
     extend(ladder, "ada", days=1)
     replace_setting(ladder, deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15))
     assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
+    assert grade_of(ladder, "ada").reason == "no version was submitted"
 
 
 @each(
@@ -196,6 +198,9 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     why = r"^the final didn't wait for 1 user: cleo until .*\nRelease the other grades: "
     with pytest.raises(LadderError, match=why):
         release_grades(ladder, "grades", "t", None, final="last")
+    replace_setting(ladder, deadline("first", DUE, 15), deadline("first", DUE - DAY, 15))
+    moved = {each.user.login: each for each in get_grades(ladder, "t", final="last").grades}
+    assert (moved["ada"].deadline_at, moved["ada"].late_hours) == (DUE, 0)
 
 
 def test_no_login_of_an_erased_user_stays_in_the_entry_of_a_final(ladder: Ladder) -> None:
@@ -247,7 +252,7 @@ def test_a_late_version_that_counts_ends_late_submissions_and_a_final_warns_of_t
     until = "1970-01-19 15:01 UTC"
     warning = f"The final doesn't wait for late submissions, which users without a version may make until {until}."
     assert preview_final(ladder, "first", 2).warnings == (warning,)
-    ladder.clock = Clock(DUE + 8 * DAY)
+    ladder.clock = Clock(DUE + 15 * 60 + 7 * DAY)
     assert preview_final(ladder, "first", 2).warnings == ()
 
 

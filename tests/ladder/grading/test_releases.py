@@ -18,7 +18,7 @@ from ladder.ladder import Ladder
 from ladder.match_pages import set_void
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.store import METADATA, all_releases, list_audit_entries
+from ladder.store import METADATA, all_releases, insert_release, list_audit_entries
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
 from tests.ladder.classes import Clock, add_settings, configure, deadline, extend, hand_in, make_ladder, replace_setting
@@ -108,6 +108,8 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
 def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
     """A release isn't possible before the deadline, or while a version waits."""
     grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    with pytest.raises(LadderError, match=r'no release "two"[.]\nIts releases: one'):
+        changes_since(ladder, "two")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
         ("one", {"deadline": "first"}, "again", "is released already"),
         ("two", {"deadline": "first"}, None, 'before, as "one".\nGive a reason'),
@@ -171,7 +173,7 @@ def test_a_teammate_who_may_not_submit_keeps_no_grade_open(ladder: Ladder, lock:
 
 
 def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
-    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    one = grading.release_grades(ladder, "one", "teacher", None, deadline="first").grades.grades
     change_everything(ladder)
     grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = changes_since(ladder, "two")
@@ -183,9 +185,10 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
         "void since: matches 1, 30",
     )
     words = {row.user.login: (row.before, row.after, "; ".join(row.reasons)) for row in found.items}
-    assert words["ada"][:2] == (70, 0)
-    assert words["ada"][2].startswith("no version counts, a@1 before; suspended: copied; before: beats one: passed, ")
+    why = f"no version counts, a@1 before; suspended: copied; before: {one[0].reason}"
+    assert (words["ada"], one[0].reason.startswith("beats one: passed, ")) == ((70, 0, why), True)
     assert words["cleo"][2].startswith("c@1 counts, no version before; extended until ")
+    assert words["cleo"][2].endswith("; before: no extension")
     assert words["dan"] == (None, 0, "new: had no grade before")
     users.set_suspended(ladder, "ada", False, "t", "it wasn't")
     grading.release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
@@ -225,6 +228,8 @@ def test_a_regrade_is_shown_before_and_then_released_as_shown(ladder: Ladder) ->
         "Since one: 94 games count, 96 before; void since: match 1",
     ]
     assert lines[2].startswith("ada: 70 → 0. no version counts, a@1 before")
+    none = replace(shown, grades=replace(shown.grades, grades=()))
+    assert none.summarize()[0] == "0 grades of at most 100 points"
     run = Term(ladder.path).arena("grades release", "two", "--deadline", "first", "--reason", "x", "--dry-run")
     assert run.err.startswith('nothing is released\nsince "one"')
     play(ladder, "b@1", "one@1", [2] * 20)
@@ -239,6 +244,7 @@ def test_a_regrade_is_shown_before_and_then_released_as_shown(ladder: Ladder) ->
 def test_games_after_the_hours_of_a_deadline_change_no_grade(ladder: Ladder) -> None:
     """Neither those of the version itself, nor those of others, nor of versions that came later."""
     replace_setting(ladder, deadline("first", DUE), deadline("first", DUE) + "measured_hours = 2\n")
+    configure(ladder, accept_late_days=20)
     play(ladder, "a@1", "one@1", [0] * 20, at=DUE + 7199)
     fixed = grading.get_grades(ladder, "t", deadline="first").grades[:2]
     assert fixed[0].games == 72
@@ -277,6 +283,21 @@ def test_a_final_is_released_too(ladder: Ladder) -> None:
     assert grading.release_grades(ladder, "end2", "teacher", "asked for", final="last").changes is not None
     with pytest.raises(LadderError, match="grades of the final last were released before"):
         grading.release_grades(ladder, "other", "teacher", None, deadline="first")
+    add_settings(ladder, deadline("second", DUE + 60))
+    assert grading.release_grades(ladder, "other", "teacher", None, deadline="second").changes is None
+    with ladder.database.read() as connection:
+        newest = [grading.find_newest_release(connection, "final", name) for name in ("last", "none", None)]
+    assert newest == ["end2", None, "other"]
+
+
+def test_a_release_of_1_0_cannot_be_reproduced(ladder: Ladder) -> None:
+    """It has no number of the rating model."""
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    [release] = ladder.database.read_with_retry(all_releases)
+    older = replace(release, name="older", data=release.data.replace('"rating_model":', '"removed":'))
+    ladder.database.write(lambda connection: insert_release(connection, older))
+    with pytest.raises(LadderError, match="the rating model of an older arena"):
+        grading.reproduce_release(ladder, "older")
 
 
 def seen_by(ladder: Ladder, viewer: Viewer) -> grading.PublishedGrades:
@@ -314,6 +335,7 @@ def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladde
     grading.release_grades(ladder, "three", "teacher", "a merge", deadline="first")
     [row] = changes_since(ladder, "three").items
     assert (row.user.login, row.before, row.after) == ("bob", 0, 100)
+    assert row.reasons[0].startswith("beats one: passed, ")
     assert [grade.user.login for grade in seen_by(ladder, Viewer("bob")).grades.grades] == ["bob", "cleo"]
 
 
@@ -337,7 +359,7 @@ def test_the_command_releases_prints_and_compares(ladder: Ladder) -> None:
 
 
 def test_changed_penalties_and_points_and_a_removed_user_are_listed(ladder: Ladder) -> None:
-    configure(ladder, accept_late_days=30, penalty_percent_per_day=2, max_penalty_percent=50)
+    configure(ladder, accept_late_days=30, penalty_percent_per_day=2.00003, max_penalty_percent=50)
     hand_in(ladder, "cleo", "c", at=DUE + 2 * DAY_S)
     play(ladder, "c@1", "one@1", [2] * 40)
     ladder.clock = Clock(LATER + 100 * DAY_S)
@@ -346,10 +368,10 @@ def test_changed_penalties_and_points_and_a_removed_user_are_listed(ladder: Ladd
     users.set_withdrawn(ladder, "bob", True, "teacher", "moved away")
     grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = changes_since(ladder, "two")
-    assert found.reasons == ("10 % deducted a day, 2 before", "15 % deducted at most, 50 before")
+    assert found.reasons == ("10 % deducted a day, 2.00003 before", "15 % deducted at most, 50 before")
     assert [(row.user.login, row.before, row.after, row.reasons) for row in found.items] == [
         ("bob", 0, None, ("removed: has no grade now",)),
-        ("cleo", 96, 85, ("15 points deducted for lateness, 4 before",)),
+        ("cleo", 95.9999, 85, ("15 points deducted for lateness, 4.0001 before",)),  # 4 * 1.000015, to four decimals
     ]
     replace_setting(ladder, "points = 40", "points = 50")
     grading.release_grades(ladder, "three", "teacher", "more for a win", deadline="first")
