@@ -14,7 +14,9 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
+from statistics import mode
 
 from sqlalchemy import Connection
 
@@ -317,12 +319,12 @@ def _list_extensions(final: store.Final, standings: Standings) -> Iterator[store
     """
     rows = _rank_participants(standings).items
     tied = [row.version for row in rows if row.rank_range[0] == 1 and not row.is_reference]
-    players = [*tied, *(row.version for row in rows if row.version not in tied)]
-    indices = [final.versions.index(version) for version in players]
     if len(tied) < 2:
         return
-    for count in range(len(tied), len(indices) + 1):
-        yield replace(final, extra_rounds=(*final.extra_rounds, tuple(sorted(indices[:count]))))
+    others = ([row.version] for row in rows if row.version not in tied)
+    for players in accumulate(others, initial=tied):
+        indices = tuple(sorted(map(final.versions.index, players)))
+        yield replace(final, extra_rounds=(*final.extra_rounds, indices))
 
 
 @transaction
@@ -380,7 +382,7 @@ def _reveal(
         )
     store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
     store.reveal_final(connection, final.id, champion)
-    return replace(final, revealed=True, champion=champion)
+    return _get_final(connection, name)
 
 
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:
@@ -493,11 +495,8 @@ def _find_surplus(versions: Sequence[store.Version]) -> int | None:
     """Return the index of the newest bot of the owner or team with most bots; None if each has at most one."""
     owners = number_owners(versions)
     counts = Counter(owners)
-    if max(counts.values(), default=0) < 2:
-        return None
-    largest = max(counts, key=lambda owner: counts[owner])
-    indices = (index for index, owner in enumerate(owners) if owner == largest)
-    return max(indices, key=lambda index: (versions[index].bot, index))
+    surplus = (index for index, owner in enumerate(owners) if counts[owner] > 1)
+    return max(surplus, key=lambda i: (counts[owners[i]], -owners[i], versions[i].bot), default=None)
 
 
 def _describe_left_out(versions: Sequence[store.Version]) -> str:
@@ -517,7 +516,7 @@ def _plan_tables(
     try:
         return planned, [table.bots for table in planned.plan().tables]
     except ValueError as error:
-        [(largest, _)] = Counter(final.owner_groups).most_common(1)
+        largest = mode(final.owner_groups)
         owned = zip(versions, final.owner_groups, strict=True)
         refs = ", ".join(version.version_ref for version, group in owned if group == largest)
         raise LadderError(

@@ -24,7 +24,8 @@ from ladder.runner_events import ClockBehind
 from ladder.settings import LadderError
 from ladder.users import join_teams, leave_teams, set_suspended
 from tests.cli_workspace import BOT, Place, Ran
-from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, replace_setting, serve
+from tests.ladder.classes import Clock, add_settings, configure, deadline, hand_in, make_ladder, replace_setting, serve
+from tests.ladder.grading.test_grades import store_final
 from tests.ladder.invariants import problems
 from tests.ladder.pool import workers
 
@@ -160,11 +161,12 @@ def test_baselines_that_a_final_cannot_meet_are_warned_of(ladder: Ladder) -> Non
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
-        with pytest.raises(LadderError, match=r"^1 version can't play a final") as refused:
+        with pytest.raises(LadderError, match=r"^1 version can't play a final: .*\n.* never meet: one@1\.") as refused:
             grading.create_final(ladder, "last", None, games=4, actor="teacher")
-        assert grading.preview_final(ladder, "", 4).problem == str(refused.value)
+        preview = grading.preview_final(ladder, "", 4)
+        assert (preview.matches, preview.problem) == (0, str(refused.value))
         assert not grading.get_commitment_file(ladder, "last").exists()
-        with pytest.raises(LadderError, match='no final "last"'):
+        with pytest.raises(LadderError, match=r'no final "last"[.]\nIts finals: none'):
             grading.get_final_state(ladder, "last")
 
 
@@ -204,6 +206,18 @@ def test_a_final_of_a_deadline_waits_until_it_has_closed(ladder: Ladder) -> None
     disable_bot(ladder, "b", "teacher", "it is copied")
     made = grading.create_final(ladder, "two", None, games=4, actor="teacher")
     assert made.versions == ("a@1", "one@1", "two@1")
+
+
+def test_a_final_is_proposed_for_the_last_deadline_that_is_over_and_has_none(ladder: Ladder) -> None:
+    ends = {"first": 2e6, "second": 3e6, "third": 4e6}
+    add_settings(ladder, "".join(deadline(name, end) for name, end in ends.items()))
+    for now, expected in ((1.5e6, "first"), (3e6, "first"), (3e6 + 1, "second"), (5e6, "third")):
+        ladder.clock = Clock(now)
+        assert grading.preview_final(ladder, None, 4).deadline == expected
+    for name in ("third", "second", "first"):
+        assert grading.preview_final(ladder, None, 4).deadline == name
+        grading.create_final(ladder, name, name, games=4, actor="teacher")
+    assert grading.preview_final(ladder, None, 4).deadline == ""
 
 
 def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
@@ -274,10 +288,18 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
     """Once the result is public, no match of it becomes void."""
     with closing(make_ladder(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
-        grading.create_final(ladder, "last", None, games=4, actor="teacher")
+        hand_in(ladder, "bob", "b")
+        grading.create_final(ladder, "last", None, games=4, actor="teacher", is_open=True)
         serve(ladder)
         with ladder.database.read() as connection:
             played = store.list_final_matches(connection, stored(ladder, "last").id)
+        games = []
+        for match in played[:2]:  # of one round, so of different bots
+            set_void(ladder, match.id, True, "teacher", "a power cut")
+            rows = grading.get_final_state(ladder, "last").standings.items
+            games.append({row.bot: row.games for row in rows})
+            set_void(ladder, match.id, False, "teacher", "it was none")
+        assert games[0] != games[1]
         set_void(ladder, played[0].id, True, "teacher", "a power cut")
         assert grading.reveal_final_results(ladder, "last", "teacher")[1].standings.matches == len(played) - 1
         assert grading.get_final_state(ladder, "last").void == (played[0].id,)
@@ -290,10 +312,13 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
 
 def test_a_suspended_user_is_neither_champion_nor_on_the_podium(tmp_path: Path) -> None:
     """One who is suspended after the reveal loses the title, which no other user gets."""
-    with closing(make_ladder(tmp_path / "spring", "ada bob cleo")) as ladder:
+    with closing(make_ladder(tmp_path / "spring", "ada bob cleo", references="one")) as ladder:
         for login in ("ada", "bob", "cleo"):
             hand_in(ladder, login, f"bot-{login}")
-        grading.create_final(ladder, "last", None, games=4, actor="teacher")
+        grading.create_final(ladder, "last", None, games=4, actor="teacher", is_open=True)
+        serve(ladder, 1)
+        played = [row.games > 0 for row in grading.get_final_state(ladder, "last").standings.items[:3]]
+        assert played == sorted(played, reverse=True), "a bot without games isn't before one with games"
         serve(ladder)
         set_suspended(ladder, "cleo", True, "teacher", "copied")
         grading.reveal_final_results(ladder, "last", "teacher")
@@ -340,6 +365,30 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
     assert verify_all(tmp_path / "last").differences != ()
 
 
+def test_a_tie_of_bots_that_never_meet_adds_a_round_with_others(ladder: Ladder) -> None:
+    configure(ladder, max_bots_per_user=2)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "teacher", "they asked")
+    versions = grading.create_final(ladder, "last", None, games=2, actor="teacher", extra_rounds=1).versions
+    serve(ladder)
+    [bots] = stored(ladder, "last").extra_rounds
+    assert {versions[bot] for bot in bots} > {"a@1", "b@1"}
+
+
+def test_a_clear_winner_needs_no_extra_round(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring", "ada bob cleo dan")) as ladder:
+        for login in ("ada", "bob", "cleo", "dan"):
+            hand_in(ladder, login, login[0])
+        grading.create_final(ladder, "last", None, games=60, actor="teacher", extra_rounds=1)
+        store_final(ladder, "last", (), is_first_best=True)
+        grading.reveal_final_results(ladder, "last", "teacher")
+        for suspended, podium in ((False, "abc"), (True, "ab")):
+            for login in ("cleo", "dan"):
+                set_suspended(ladder, login, suspended, "teacher", "a doubt")
+            state = grading.get_final_state(ladder, "last")
+            assert ("".join(row.bot for row in state.podium), state.extra_rounds) == (podium, 0)
+            assert len(state.decisive_matches) == 3
+
+
 def test_the_end_of_a_final_is_estimated_at_its_own_pace(ladder: Ladder) -> None:
     for name, matches in (("first", 4), ("last", 3)):
         grading.create_final(ladder, name, None, games=4, actor="teacher")
@@ -357,7 +406,7 @@ def test_the_end_of_a_final_is_estimated_at_its_own_pace(ladder: Ladder) -> None
 @pytest.mark.parametrize("is_open", [True, False])
 def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
     grading.create_final(ladder, "last", None, games=4, actor="teacher", is_open=is_open)
-    serve(ladder, 3)
+    serve(ladder, 2)
     state = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
     assert (state.key, state.podium, state.champion) == (None, (), None)
     assert (state.standings is not None, state.featured_match is not None) == (is_open, is_open)
@@ -367,7 +416,7 @@ def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_
     assert (shown == [match.id for match in matches]) == is_open
     assert bool(shown) == is_open
     if state.standings is not None:
-        serve(ladder)
+        serve(ladder, 1)
         later = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
         assert later.standings.matches > state.standings.matches, "the results of earlier matches are cached"
 
@@ -375,7 +424,7 @@ def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_
 def test_reference_bots_have_no_rank(held: Ladder) -> None:
     state = grading.get_final_state(held, "last")
     rows = state.standings.items
-    assert [row.is_reference for row in rows] == [False, False, True, True]
+    assert [(row.position, row.is_reference) for row in rows] == [(1, False), (2, False), (3, True), (4, True)]
     # By chance one of the two can be clearly better. A reference never takes a place from them.
     assert [row.rank_range for row in rows[:2]] in ([(1, 2), (1, 2)], [(1, 1), (2, 2)])
     assert [row.bot for row in state.podium] == [row.bot for row in rows[:2]]
