@@ -41,6 +41,11 @@ def format_count(number: int, noun: str, plural: str = "s") -> str:
     return f"{number} {noun}{plural if number != 1 else ''}"
 
 
+def format_wins(wins: float) -> str:
+    """Return a number of wins, to which a draw adds a share: "3", "70.5", "0.33"."""
+    return f"{wins:.2f}".removesuffix("0").removesuffix(".0")
+
+
 def begin_sentence(text: str) -> str:
     """Return a text with its first letter in upper case; the others stay as they are."""
     return text[:1].upper() + text[1:]

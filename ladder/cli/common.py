@@ -45,6 +45,7 @@ from arena.cli.console import (
 from arena.cli.main import require_extras
 from arena.cli.run_report import example_parts
 from arena.escaping import escape_control
+from arena.formatting import format_wins
 from arena.rating import Estimate
 from arena.run import RulesetError, cache_folder
 from arena.sandbox import SandboxError
@@ -218,11 +219,13 @@ def format_cell(name: str, value: Any) -> str:
     if value is True:
         return "yes"
     if isinstance(value, float):
-        return format_time(value) if name.endswith(_TIME_SUFFIXES) else f"{value:.5g}"
+        if name.endswith(_TIME_SUFFIXES):
+            return format_time(value)
+        return f"{value:.5g}" if abs(value) < 1e5 else f"{value:.0f}"  # such as a year's wins
     if isinstance(value, Estimate):
         return format_estimate(value, 1, 3)
     if isinstance(value, MatchParticipant):
-        return escape_control(value.version_ref) + (f" {value.wins:g}" if value.games else "")
+        return escape_control(value.version_ref) + (f" {format_wins(value.wins)}" if value.games else "")
     if isinstance(value, DecisionSummary):
         return f"{format_time(value.created_at)} {escape_control(f'{describe_decision(value)}: {value.reason}')}"
     if isinstance(value, dict):

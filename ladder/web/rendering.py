@@ -122,6 +122,7 @@ def _make_environment() -> Environment:
         "when": format_time,
         "duration": _format_duration,
         "counted": formatting.format_count,
+        "wins": formatting.format_wins,
         "points": scale_ratings,
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
