@@ -249,7 +249,7 @@ class BotConnection:
         """Stop the clock; return the charged time in s."""
         if stopwatch() < _MIN_CHARGED_S:
             return stopwatch()
-        self._meter.settle(self._clock(), 0)
+        self._meter.read(self._clock(), 0)
         return min(stopwatch(), self._meter.own_s)
 
     def _timeout_facts(self) -> Facts:
@@ -357,7 +357,7 @@ class BotConnection:
             if not has_time:
                 return None
             if charged and self._measure_idle_s(waited_s) >= self._idle_s:
-                self._meter.settle(self._clock(), 0)
+                self._meter.read(self._clock(), 0)
                 return None
             self._await_output(min(_TICK_MS, max(1, int((within_s - waited_s) * 1000))))
             if self._has_ended and not self._ready_lines:

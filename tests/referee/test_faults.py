@@ -176,7 +176,8 @@ def test_an_error_line_quotes_input_shortened_and_printable() -> None:
     assert fault.got is not None
     assert error.got.startswith("\\x1b[2J")
     assert error.got.endswith("(5004 bytes)")
-    assert len(error.got) < 250 < 1000 < len(fault.got) < 1050
+    assert len(error.got) < 250
+    assert fault.got == f"\\x1b[2J{'x' * 993}… (5004 bytes)"
 
 
 def test_a_line_of_exactly_64_kib_is_an_ordinary_reply() -> None:
@@ -271,6 +272,7 @@ def test_the_third_fault_of_a_game_forfeits_it_and_no_error_line_comes() -> None
     assert (game.winner, game.reason, game.moves[-1]) == (1, "last_standing", "#")
     assert game.faults[-1].step == len(game.moves) - 1
     assert len(game.times) == len(game.moves)
+    assert sum(map(len, played.result.times)) == played.result.requests == len(game.moves)
 
 
 def test_lives_are_full_again_in_the_next_game() -> None:
@@ -417,7 +419,9 @@ def test_a_process_that_a_limit_ended_is_charged_with_that_limit(field: str, fro
 def test_refusals_by_limits_are_reported_with_the_end_of_the_process() -> None:
     """Source: docs/reference/protocol/faults.md: a refused fork is counted; the end is the process's own."""
     counted = (("memory_mb", 1), ("processes", 3))
-    (fault,) = play(bot(at(1, lambda peer, _: peer.die(1, counted=counted))), bot(first), limits=SMALL).faults()
+    played = play(bot(at(1, lambda peer, _: peer.die(1, counted=counted))), bot(first), limits=SMALL)
+    (fault,) = played.faults()
+    assert [sample.facts.known() for sample in played.result.fault_samples] == [(("exit_code", 1),)]
     assert fault.code == "exited"
     assert fault.detail == (
         "exited with code 1; processes killed at its limit of 7 MB of memory: 1; forks refused at its limit of 8: 3"
@@ -478,7 +482,8 @@ def test_after_three_forfeits_the_rest_of_the_match_is_forfeited() -> None:
     assert [played.codes(game) for game in range(6)] == [["exited"]] * 3 + [["retired"]] * 3
     assert [played.words(game) for game in range(6)] == [["#"]] * 6
     assert starts == 3
-    assert len(played.result.logs) == 4
+    assert [log[:2] for log in played.result.logs] == [(0, 1), (0, 2), (0, 3), (1, 1)]
+    assert played.result.times[0] == ()
 
 
 def test_the_number_of_forfeits_that_retire_a_bot_is_the_matchs() -> None:
@@ -543,20 +548,24 @@ def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) 
     assert f"sent {sent}, asked 1" in error.message
 
 
-@pytest.mark.parametrize(("count", "expected"), [(20, ["stray_line"]), (21, ["too_many_strays", "stray_line"])])
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(20, ["stray_line"]), (21, ["too_many_strays", "stray_line"]), (41, ["too_many_strays", "stray_line"])],
+)
 @pytest.mark.parametrize("asked", [True, False], ids=["while it is asked", "while it isn't"])
 def test_twenty_unsolicited_lines_between_two_requests_are_free(count: int, expected: list[str], asked: bool) -> None:
     """Source: protocol/faults.md, `too_many_strays`. One more costs a life; the request's own answer is then late."""
 
     def answer(_: ScriptPeer, request: Request) -> bytes:
-        strays = b'{"id":1,"choice":0}\n' * count
+        strays = b'{"id":1,"choice":0}\n' + b'{"id":1,"choice":1}\n' * (count - 1)
         if asked:
             return strays * (request["id"] == 2) + reply(request)
         return reply(request) + strays * (request["id"] == 1)
 
     played = play(bot(answer), bot(first))
     assert played.codes() == expected
-    assert [fault.step for fault in played.faults() if fault.code == "too_many_strays"] == [2] * (count == 21)
+    costly = [fault for fault in played.faults() if fault.code == "too_many_strays"]
+    assert [(fault.step, fault.got) for fault in costly] == [(2, '{"id":1,"choice":0}')] * (count > 20)
     assert played.faults()[-1].count == count
 
 
@@ -576,6 +585,7 @@ def test_every_line_without_an_open_request_is_stray() -> None:
 
     played = play(bot(at(1, talks)), bot(at(1, other)), clock=clock)
     assert [(fault.code, fault.count) for fault in played.faults()] == [("stray_line", 4)]
+    assert played.result.startup_s == 0.0
 
 
 # --- what the others see ----------------------------------------------------------------------------------------------

@@ -843,12 +843,18 @@ def test_a_spectator_changes_no_byte_of_any_line() -> None:
         def __init__(self) -> None:
             self.asks: list[Sequence[int]] = []
             self.games: list[referee.GameRecord] = []
+            self.event_count = 0
 
         def asked(self, bots: Sequence[int]) -> None:
             self.asks.append(bots)
 
+        def moved(self, game: int, state: coup.State, first: int, events: Sequence[coup.Event]) -> None:
+            assert first == self.event_count
+            self.event_count += len(events)
+
         def game_over(self, game: referee.GameRecord) -> bool:
             self.games.append(game)
+            self.event_count = 0
             return len(self.games) < 2
 
     watch = Looks()
@@ -859,6 +865,7 @@ def test_a_spectator_changes_no_byte_of_any_line() -> None:
     assert watched.record.games == tuple(watch.games)
     assert len(watch.games) == 2
     assert watch.asks[0] == [0, 1, 2]
+    assert all(watch.asks)
     assert sum(map(len, watch.asks[1:])) == sum(len(game.moves) for game in watch.games)
 
 

@@ -4,7 +4,7 @@ This package imports the interface of sandboxes. This package must not know kind
 ratings.
 """
 
-from arena.referee.process.clock import Meter
+from arena.referee.process.clock import Meter, RunQueueClock
 from arena.referee.process.judge import (
     FaultVerdict,
     SubstitutedMove,

@@ -12,6 +12,7 @@ A line that is answered in the first millisecond is charged by wall time, since 
 answer. A host that makes a bot wait for a large multiple of its allowed time is stalled. Time in which the referee
 waited for a core before it read an answer isn't charged to a bot."""
 
+import contextlib
 import os
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class Meter:
 
     Times in s: `asked_at`, when the line was sent, and `look_at`, when to read next, by the poller's clock;
     `allowed_s`, the line's allowed time; `own_s`, its own time at the last reading, and `cpu_s`, the lower bound of
-    that. `settled`: no line is being charged. `frozen`: the process is frozen.
+    that. `frozen`: the process is frozen.
     """
 
     __slots__ = (
@@ -56,7 +57,6 @@ class Meter:
         "frozen",
         "look_at",
         "own_s",
-        "settled",
     )
 
     def __init__(self, box: Box, reports: bool, freezes: bool, cores: float) -> None:
@@ -68,17 +68,15 @@ class Meter:
         self.frozen = False
         self._last: dict[int, CpuUsage] = {}  # the last reading of the tasks, for this line or an earlier one
         self._last_at = 0.0
-        self._lost_ns = 0  # time without a core of tasks that didn't sleep, over all readings of this line
+        self._lost_ns: int  # time without a core of tasks that didn't sleep, over all readings of this line
         self._mark: _Mark | None = None
-        self._moved_ns = -1  # time that all tasks ran or waited by the last `_compare_ready`; -1: there was none
+        self._moved_ns: int | None = None  # time that all tasks ran or waited by the last `_compare_ready`
         self.asked_at = self.look_at = self.allowed_s = self.own_s = self.cpu_s = 0.0
-        self.settled = True
 
     def start(self, now: float, allowed_s: float) -> None:
         """Begin to charge a line that was sent at `now`, in s of the poller's clock, and may take `allowed_s`."""
-        self.settled = False
         self._mark = None
-        self._moved_ns = -1
+        self._moved_ns = None
         self.asked_at = now
         self.allowed_s = allowed_s
         self.look_at = now + allowed_s
@@ -101,10 +99,23 @@ class Meter:
         """Return whether the line's first reading was taken."""
         return self._mark is not None
 
-    def settle(self, now: float, referee_ns: int) -> None:
-        """End the charge of the line at `now`. `referee_ns`: how long the referee left the answer unread."""
-        self.settled = True
-        self._read(now, referee_ns)
+    def read(self, now: float, referee_ns: int) -> dict[int, CpuUsage]:
+        """Update `own_s` and `cpu_s`; return the usage by task, empty before the line's first reading.
+
+        `referee_ns`: how long the referee may have left an answer unread.
+        """
+        wall_s = now - self.asked_at
+        mark = self._mark
+        if mark is None:
+            self.own_s = max(wall_s - referee_ns / 1e9, 0.0)
+            return {}
+        tasks = self._tasks()
+        self._lost_ns += _lost_ns(self._last, tasks, int((now - self._last_at) * 1e9))
+        self._last, self._last_at = tasks, now
+        waited_ns = mark.waited_ns + max(_waited_ns(mark.tasks, tasks), self._lost_ns) + referee_ns
+        self.cpu_s = (self._cpu_ns() - mark.cpu_ns) / 1e9 / self._cores
+        self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
+        return tasks
 
     def check_time(self, now: float, referee_ns: int) -> bool:
         """Read the time if `look_at` has come; return whether the line has time left, and if so postpone `look_at`.
@@ -113,12 +124,12 @@ class Meter:
         """
         if now < self.look_at:
             return True
-        tasks = self._read(now, referee_ns)
+        tasks = self.read(now, referee_ns)
         left_s = self.allowed_s - self.own_s
         if left_s > 0:
-            self._moved_ns = -1
+            self._moved_ns = None
             self.look_at = now + max(0.001, min(left_s, _RECHECK_S))  # between two readings: the poll's resolution
-        elif self._mark is not None and self._compare_ready(tasks):
+        elif self._compare_ready(tasks):
             self.look_at = now + _RECHECK_S
         else:
             return False
@@ -138,26 +149,11 @@ class Meter:
             self.frozen = True
             self._box.freeze()
 
-    def _read(self, now: float, referee_ns: int) -> dict[int, CpuUsage]:
-        """Update `own_s` and `cpu_s`; return the usage by task, empty before the line's first reading."""
-        wall_s = now - self.asked_at
-        mark = self._mark
-        if mark is None:
-            self.own_s = max(wall_s - referee_ns / 1e9, 0.0)
-            return {}
-        tasks = self._tasks()
-        self._lost_ns += _lost_ns(self._last, tasks, int((now - self._last_at) * 1e9))
-        self._last, self._last_at = tasks, now
-        waited_ns = mark.waited_ns + max(_waited_ns(mark.tasks, tasks), self._lost_ns) + referee_ns
-        self.cpu_s = (self._cpu_ns() - mark.cpu_ns) / 1e9 / self._cores
-        self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
-        return tasks
-
     def _compare_ready(self, tasks: dict[int, CpuUsage]) -> bool:
         """Return whether a task is ready, and none has run or ended a wait since the last call; keep the times."""
         previous_ns = self._moved_ns
         self._moved_ns = sum(usage.ran_ns + usage.waited_ns for usage in tasks.values())
-        return previous_ns in (-1, self._moved_ns) and any(usage.ready for usage in tasks.values())
+        return previous_ns in (None, self._moved_ns) and any(usage.ready for usage in tasks.values())
 
     def _cpu_ns(self) -> int:
         reading = self._box.cpu_ns()
@@ -198,17 +194,16 @@ class RunQueueClock:
     """
 
     def __init__(self) -> None:
-        try:
+        self._descriptor: int | None = None
+        with contextlib.suppress(OSError):
             self._descriptor = os.open(_OWN_SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self._descriptor = -1
 
     def __call__(self) -> int:
         """Return the total wait so far, in ns."""
-        return int(os.pread(self._descriptor, 64, 0).split()[1]) if self._descriptor >= 0 else 0
+        return 0 if self._descriptor is None else int(os.pread(self._descriptor, 64, 0).split()[1])
 
     def close(self) -> None:
         """Close the file; the time is 0 afterwards."""
-        if self._descriptor >= 0:
+        if self._descriptor is not None:
             os.close(self._descriptor)
-            self._descriptor = -1
+            self._descriptor = None

@@ -207,7 +207,6 @@ class _Match:
     def start_process(self, player: _Player) -> None:
         """Start a bot's process and poll its seat. If the program can't be started, the bot's seat stays None."""
         player.processes += 1
-        player.warned = 0
         try:
             seat = Seat(self.launch(player.bot), self.settings.flood_bytes)
         except ProgramError as problem:
@@ -218,17 +217,15 @@ class _Match:
 
     def hello_problem(self, player: _Player, reply: Reply) -> str | None:
         """Return why a reply to the hello isn't valid, None if it is."""
-        match reply:
-            case ReplyReceived(message) if isinstance(message, Greeting):
-                return None
-            case MalformedLine(problem, line):
-                return f"its first line was no hello: {problem.message}: {escape_bytes(line, wire.MAX_ECHO_BYTES)}"
-            case TimedOut():
-                return f"no hello within {player.timing.start_ms} ms"
-            case ProcessExited(code, process_exit):
-                fault_code, detail = exit_fault(code, process_exit, self.settings.limits)
-                return detail or FAULTS[fault_code].message
-        raise AssertionError(reply)  # only a greeting answers the hello
+        if isinstance(reply, ReplyReceived):  # with a greeting: nothing else answers the hello
+            return None
+        if isinstance(reply, MalformedLine):
+            shown = escape_bytes(reply.line, wire.MAX_ECHO_BYTES)
+            return f"its first line was no hello: {reply.problem.message}: {shown}"
+        if isinstance(reply, TimedOut):
+            return f"no hello within {player.timing.start_ms} ms"
+        fault_code, detail = exit_fault(reply.code, reply.ended, self.settings.limits)
+        return detail or FAULTS[fault_code].message
 
     def keep_sample(
         self, player: _Player, fault: FaultVerdict, game: int | None = None, step: int | None = None
@@ -244,9 +241,8 @@ class _Match:
         seat = player.seat
         if seat is not None:
             player.seat = None
-            peak = seat.box.peak_bytes()
-            if peak is not None:
-                self.peaks[player.bot] = max(peak, self.peaks[player.bot] or 0)
+            peaks = (self.peaks[player.bot], seat.box.peak_bytes())
+            self.peaks[player.bot] = max(filter(None, peaks), default=None)
             self.poller.remove(seat)
             self.logs.append((player.bot, player.processes, seat.capture.render()))
 
@@ -275,7 +271,7 @@ class _Game:
         self.players = [match.players[bot] for bot in recorder.seating]
         self.talk = match.settings.rules.talk is not Talk.OFF
         self.bad_says: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
-        self.moment = 0  # number of the game's events, without statements
+        self.moment: int  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
         """Play the game from this state to its end; return its record. Raises SandboxError if this machine fails."""

@@ -11,6 +11,7 @@ the time of the line by the match's clock, in s (clock.py).
 A bounded log keeps the beginning and the end of standard error, with log markers, and counts the dropped bytes between
 them."""
 
+import contextlib
 import os
 from typing import NamedTuple
 
@@ -59,13 +60,10 @@ class BoundedLog:
             del self._tail[: -self._kept]
 
     def read_from(self, descriptor: int) -> bool:
-        """Read once from a non-blocking descriptor and append the bytes; return whether it is still open."""
-        try:
+        """Read once from a non-blocking descriptor and append the bytes; return whether there were any."""
+        data = b""
+        with contextlib.suppress(OSError):  # nothing can be read
             data = os.read(descriptor, READ_BYTES)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
         self.heard = self.heard or bool(data)
         self.feed(data)
         return bool(data)
@@ -140,7 +138,6 @@ class _LateReply:
 
 
 _LATE = _LateReply()
-_NEWLINE = ord("\n")
 _MAX_STRAY_EXAMPLES = 3  # unsolicited lines that are kept until they are reported; the others are only counted
 
 
@@ -210,14 +207,14 @@ class Seat:
         """Mark the seat as gone, by a fault's code, unless it is gone already."""
         self.gone_code = self.gone_code or code
 
-    def ask(self, number: int, line: bytes) -> bool:
+    def ask(self, number: int, line: bytes) -> None:
         """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
 
-        Return False if `flush` must write the rest of the line. If the seat is gone, this only clears its last answer.
+        If the seat is then `blocked`, `flush` must write the rest. If it is gone, this only clears its last answer.
         """
         self.answer = None
         if self.gone_code is not None:
-            return True
+            return
         self.number = number
         self.stale = None
         self._received = 0
@@ -227,7 +224,6 @@ class Seat:
         if self._strays_since_ask > FREE_STRAYS:  # they came while no line was open
             self._take_strays_for_answer()
         self._strays_since_ask = 0
-        return not self._unsent
 
     def receive(self) -> None:
         """Read once from the bot's standard output."""
@@ -241,33 +237,24 @@ class Seat:
             self.leave("closed")  # or exited: the poller checks the process
             return
         self._received += len(data)
-        if self._received > self._flood_bytes or not self._take_usual_answer(data):
-            self._take_lines(data)
-
-    def _take_usual_answer(self, data: bytes) -> bool:
-        """Take the data as the answer if they are exactly one line, and a usual reply; return whether they were.
-
-        This saves splitting and decoding: `_take_lines` would find the same answer.
-        """
-        if not self.waiting or not self.number or data[-1] != _NEWLINE or self._lines.pending:
-            return False
-        reply = usual_reply(data, self.number)
-        if reply is None:
-            return False
-        self.answer, self.line, self.waiting = reply, data[:-1], False
-        return True
+        self._take_lines(data)
+        if self._received > self._flood_bytes:
+            self.leave("flood")
 
     def _take_lines(self, data: bytes) -> None:
-        """Handle the complete lines of the data; a line that is too long, or too much data, makes the seat gone."""
+        """Handle the complete lines of the data; a line that is too long makes the seat gone."""
+        if self.waiting and self.number and not self._lines.pending and data.endswith(b"\n"):
+            reply = usual_reply(data, self.number)
+            if reply is not None:  # exactly one line: this saves splitting and decoding
+                self.answer, self.line, self.waiting = reply, data[:-1], False
+                return
         for line in self._lines.feed(data):
             if len(line) > LINE_LIMIT:
                 self.leave("line_too_long")
                 return
             self._handle_line(line)
-        if not data.endswith(b"\n") and self._lines.pending > LINE_LIMIT:
+        if self._lines.pending > LINE_LIMIT:
             self.leave("line_too_long")
-        elif self._received > self._flood_bytes:
-            self.leave("flood")
 
     def expire(self) -> None:
         """Stop waiting for the answer to the open line; a late answer is dropped."""
@@ -295,8 +282,6 @@ class Seat:
         _LATE: the first answer to a request that has expired. None: the answer to another earlier request, whose id
         becomes `stale`.
         """
-        if self.waiting and self.number and (usual := usual_reply(line, self.number)):
-            return usual
         message = decode(line)
         if isinstance(message, Malformed):
             return message
@@ -308,10 +293,10 @@ class Seat:
         if number in self._late:
             self._late.discard(number)
             return _LATE
-        if self.waiting and not 0 < number <= self.number:
-            return UnexpectedLine("wrong_id", f"sent {number}, asked {self.number}")
-        self.stale = number
-        return None
+        if number in range(1, self.number):
+            self.stale = number
+            return None
+        return UnexpectedLine("wrong_id", f"sent {number}, asked {self.number}")
 
     def _count_stray(self, line: bytes) -> None:
         """Count an unsolicited line; one too many closes the open line with a fault."""
@@ -354,5 +339,5 @@ class Seat:
         self.capture.pending_marker = text
 
     def receive_stderr(self) -> bool:
-        """Read once from the bot's standard error; return whether it is still open."""
+        """Read once from the bot's standard error; return whether there was any."""
         return self.capture.read_from(self.box.stderr)

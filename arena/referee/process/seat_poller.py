@@ -10,7 +10,7 @@ module writes another's fields. `exchange` returns one `Reply` value (seat.py) f
 
     poller --- poll, descriptors
       |--- seat   box, number, waiting, answer, gone_code, strays
-      `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, settled, frozen
+      `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, frozen
 
 Two steps are delayed until the bots take longer than _SLOW_S, because each takes as long as a fast bot's whole answer:
 the first reading of each meter, and, unless bots may ponder, freezing the bots that weren't asked.
@@ -22,7 +22,7 @@ known. If it was stopped between two waits, or while it waited only for seats wi
 
 import math
 import select
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 
 from arena.referee.process.clock import Meter
@@ -35,7 +35,7 @@ from arena.referee.process.seat import (
     TimedOut,
     UnexpectedLine,
 )
-from arena.sandbox import Exit, SandboxError, wait_readable
+from arena.sandbox import SandboxError, wait_readable
 from protocol import Malformed, ParsedReply
 
 _TICK_S = 0.02  # between two checks of processes: one may die while a child holds its output open, or break a limit
@@ -63,12 +63,7 @@ class SeatPoller:
     """
 
     def __init__(
-        self,
-        clock: Callable[[], float],
-        charges_own: bool = False,
-        ponder: bool = False,
-        cores: float = 1,
-        waited_ns: Callable[[], int] = lambda: 0,
+        self, clock: Callable[[], float], charges_own: bool, ponder: bool, cores: float, waited_ns: Callable[[], int]
     ) -> None:
         self._clock = clock
         self._waited_ns = waited_ns
@@ -79,49 +74,48 @@ class SeatPoller:
         self._busy_s = 0.0  # between the last two polls, in which answers may have been unread
         self._poll_due_at = 0.0  # when the present poll ends at the latest, unless the referee is delayed
         self._late_read_seats: set[Seat] = set()  # their answers were read more than _OVERSLEPT_S after that
-        self._polled_ns = 0  # the referee's total wait for a core when it last began to poll, or sent the lines
+        self._polled_ns: int  # the referee's total wait for a core when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
         self._meters: dict[Seat, Meter] = {}
 
-    def add(self, seat: Seat, charges_own: bool | None = None) -> None:
-        """Begin to poll a seat's pipes. `charges_own`: whether the seat is charged own time; None: as the poller."""
-        reports = self._charges_own if charges_own is None else charges_own
-        meter = self._meters[seat] = Meter(seat.box, reports, self._freezes, self._cores)
+    def add(self, seat: Seat, charges_own: bool) -> None:
+        """Begin to poll a seat's pipes. `charges_own`: whether the seat is charged own time."""
+        meter = self._meters[seat] = Meter(seat.box, charges_own, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):
             self._by_descriptor[descriptor] = (seat, meter, name)
             self._poll.register(descriptor, select.POLLIN)
 
-    def remove(self, seat: Seat) -> Exit:
-        """Stop polling a seat and end its process, after a last read of its standard error; return how it ended."""
+    def remove(self, seat: Seat) -> None:
+        """Stop polling a seat and end its process, after a last read of its standard error."""
         self._drain_stderr(seat)
         for descriptor in (seat.box.stdin, seat.box.stdout, seat.box.stderr):
             self._unregister(descriptor)
         del self._meters[seat]
-        return seat.box.close()
+        seat.box.close()
 
     def exchange(self, asks: Sequence[Ask]) -> list[Reply]:
         """Send each seat its line, wait, and return the replies, in the same order.
 
         A seat that is gone is sent nothing. Raises SandboxError if the host stood still.
         """
-        self._poll_once(0)
+        self._poll_once(0.0)
         self._late_read_seats.clear()
         lines = []
         for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
-            if meter.frozen and seat.gone_code is None:
+            if seat.gone_code is None:
                 meter.thaw()
-            if not seat.ask(number, line):
-                self._watch_input(seat, meter)
+            seat.ask(number, line)
+            if seat.blocked:
+                self._by_descriptor[seat.box.stdin] = (seat, meter, "in")
+                self._poll.register(seat.box.stdin, select.POLLOUT)
             lines.append((seat, meter, allowed_s))
         sent_at = self._clock()
         waiting = []
         for seat, meter, allowed_s in lines:
             meter.start(sent_at, allowed_s)
-            if not seat.waiting:
-                meter.settle(sent_at, 0)
-            elif seat.gone_code is None:
+            if seat.waiting and seat.gone_code is None:
                 waiting.append((seat, meter))
         self._await(waiting, sent_at)
         return [self._take_reply(seat, meter) for seat, meter, _ in lines]
@@ -141,24 +135,24 @@ class SeatPoller:
         while waiting:
             now, last_polled_at = self._clock(), self._polled_at
             left_s = min([meter.look_at for _, meter in waiting]) - now  # to the first deadline
-            nap_s = 0.0 if left_s < 0 else min(left_s, _TICK_S if is_slow else _SLOW_S)
+            nap_s = max(0.0, min(left_s, _TICK_S if is_slow else _SLOW_S))
             self._poll_due_at = last_polled_at + nap_s
-            if is_slow and self._charges_own:
+            if is_slow:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - last_polled_at
             if left_s > 0:
-                is_silent = not self._poll_once(math.ceil(nap_s * 1000))
+                is_silent = not self._poll_once(nap_s)
                 if (is_slow and is_silent) or now >= next_check_at:
                     self._check_processes(waiting)
                     next_check_at = now + _TICK_S
+                is_slow = is_slow or is_silent
             else:
-                is_silent = False
                 self._expire_late(waiting, now, left_s)
             if self._polled_at - last_polled_at > nap_s + _STALLED_S:
                 self._require_untimed(waiting, self._polled_at - last_polled_at)
             waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
-            if waiting and (is_silent or now >= sent_at + _SLOW_S):
-                is_slow = True
+            is_slow = is_slow or now >= sent_at + _SLOW_S
+            if waiting and is_slow:
                 self._slow_down(waiting)
 
     def _slow_down(self, waiting: Sequence[_MeteredSeat]) -> None:
@@ -185,13 +179,12 @@ class SeatPoller:
         """
         self._polled_at = now
         if self._charges_own or left_s < -_OVERSLEPT_S:
-            self._poll_once(0)
+            self._poll_once(0.0)
         self._mark_meters(waiting, now)
         referee_ns = self._unread_ns()
         for seat, meter in waiting:
             if seat.waiting and not meter.check_time(now, referee_ns):
                 seat.expire()
-                meter.settle(now, referee_ns)
                 meter.freeze()
 
     def _take_reply(self, seat: Seat, meter: Meter) -> Reply:
@@ -226,14 +219,11 @@ class SeatPoller:
     def finish(self, farewell: bytes) -> None:
         """Send the last line to all seats, close their input, and give them half a second to exit."""
         for seat, meter in self._meters.items():
-            if seat.gone_code is None:
-                seat.send(farewell)
+            seat.send(farewell)
             self._unregister(seat.box.stdin)
             seat.box.close_stdin()
             meter.thaw()
-        deadline = self._clock() + _LEAVE_S
-        while self._clock() < deadline and any(seat.box.exit() is None for seat in self._meters):
-            self._poll_once(2)
+        self._await_exits(self._meters, _LEAVE_S)
 
     def close(self) -> None:
         """End all processes, even if one of them raises an error."""
@@ -250,33 +240,32 @@ class SeatPoller:
         assert code is not None
         self.freeze_idle()  # the other seats, since this may take long
         is_closed = code == "closed"
-        process_exit = self._await_exit(seat, meter) if is_closed else seat.box.exit()
+        if is_closed:
+            meter.thaw()  # it may have been frozen while it exited
+            self._await_exits([seat], _MAX_EXIT_S)
+        process_exit = seat.box.exit()
         if process_exit is None:
             return ProcessExited(code)
         self._drain_stderr(seat)
         return ProcessExited("exited" if is_closed else code, process_exit)
 
-    def _await_exit(self, seat: Seat, meter: Meter) -> Exit | None:
-        """Poll until the process of a seat has ended, at most _MAX_EXIT_S; return how it ended, None if it hasn't."""
-        meter.thaw()  # it may have been frozen while it exited
-        deadline = self._clock() + _MAX_EXIT_S
-        while (process_exit := seat.box.exit()) is None and self._clock() < deadline:
-            self._poll_once(1)
-        return process_exit
+    def _await_exits(self, seats: Collection[Seat], within_s: float) -> None:
+        """Poll until the processes of these seats have ended, at most `within_s`."""
+        deadline = self._clock() + within_s
+        while any(seat.box.exit() is None for seat in seats) and self._clock() < deadline:
+            self._poll_once(_SLOW_S)
 
     def _drain_stderr(self, seat: Seat) -> None:
         """Read the unread standard error of a process, at most a pipe's capacity."""
         for _ in range(_DRAIN_READS):
-            if seat.box.stderr not in self._by_descriptor or not wait_readable(seat.box.stderr):
-                return
             if not seat.receive_stderr():
                 return
 
     # -- polling
 
-    def _poll_once(self, timeout_ms: int) -> bool:
+    def _poll_once(self, timeout_s: float) -> bool:
         """Poll once, read once from each stream with output, and write unsent input; return whether any was ready."""
-        ready = self._poll.poll(timeout_ms)
+        ready = self._poll.poll(math.ceil(timeout_s * 1000))
         now = self._polled_at = self._clock()
         for descriptor, _ in ready:
             seat, meter, name = self._by_descriptor[descriptor]
@@ -300,25 +289,21 @@ class SeatPoller:
                 # Its last lines may still be in the pipe; it can't answer after them.
                 while seat.waiting and seat.gone_code is None and wait_readable(seat.box.stdout):
                     self._receive(seat, meter, self._clock())
-                if seat.waiting and seat.gone_code is None:
+                if seat.waiting:
                     seat.leave("exited")
 
     def _receive(self, seat: Seat, meter: Meter, now: float) -> None:
-        """Read once from a seat's output, and settle its meter if it has answered."""
+        """Read once from a seat's output, and its time if it has answered."""
+        was_waiting = seat.waiting
         seat.receive()
-        if not seat.waiting and not meter.settled:
+        if was_waiting and not seat.waiting:
             if now - self._poll_due_at > _OVERSLEPT_S:
                 self._late_read_seats.add(seat)
-            meter.settle(now, self._unread_ns() if now - meter.asked_at > _SLOW_S else 0)
+            meter.read(now, self._unread_ns() if now - meter.asked_at > _SLOW_S else 0)
 
     def _unread_ns(self) -> int:
         """Return how long an answer may have been unread because the referee was busy, or waited for a core, in ns."""
         return self._waited_ns() - self._polled_ns + int(self._busy_s * 1e9) if self._charges_own else 0
-
-    def _watch_input(self, seat: Seat, meter: Meter) -> None:
-        if seat.box.stdin not in self._by_descriptor:
-            self._by_descriptor[seat.box.stdin] = (seat, meter, "in")
-            self._poll.register(seat.box.stdin, select.POLLOUT)
 
     def _unregister(self, descriptor: int) -> None:
         if self._by_descriptor.pop(descriptor, None) is not None:

@@ -507,7 +507,7 @@ def test_no_usage_is_read_for_an_answer_in_the_first_millisecond() -> None:
     counts = []
     while len(counts) < 10 and min(counts, default=3) > 2:  # a real poll may have ended before an answer came
         calls: list[str] = []
-        play(bot(first), bot(first), clock=Clock(), own=True, wrap=lambda _, box, to=calls: FailingBox(box, to))
+        play(*[bot(first)] * 3, clock=Clock(), own=True, wrap=lambda _, box, to=calls: FailingBox(box, to))
         counts.append(calls.count("cpu_usage"))
     assert min(counts) <= 2, counts
 
@@ -895,3 +895,9 @@ def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own
     play(*scripts, clock=clock, own=True, timings=(referee.Timing(own=False), referee.Timing(own=True)))
     assert [banks(each)[1] for each in seen] == [9500, 10_000]
     assert [json.loads(each[0])["limits"]["clock"] for each in seen] == ["wall", "own"]
+
+
+def test_pondering_is_allowed_to_all_bots_of_a_match_or_to_none() -> None:
+    timings = (referee.Timing(ponder=True), referee.Timing())
+    with pytest.raises(ValueError, match="may ponder, or none"):
+        play(bot(first), bot(first), clock=Clock(), timings=timings)

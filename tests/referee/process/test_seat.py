@@ -54,7 +54,7 @@ def test_memory_is_bounded_in_a_match_of_any_length() -> None:
     finally:
         tracemalloc.stop()
     assert kept < 200_000
-    assert 65_536 < len(capture.render()) < 65_636
+    assert 65_536 < len(capture.render()) < 65_600
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(min_value=1, max_value=16))
@@ -78,5 +78,6 @@ def test_a_log_marker_is_written_before_the_next_output_only() -> None:
     capture.feed(b"hm")
     capture.feed(b"\n")
     capture.pending_marker = "--- turn 3 ---"
+    capture.feed(b"")
     capture.mark("--- game 1 ---")
     assert capture.render() == b"--- turn 2 ---\nhm\n--- game 1 ---\n"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -20,10 +21,11 @@ class PipeBox(Box):
         self.input, self.stdin = os.pipe()
         self.stdout, self.output = os.pipe()
         self.stderr, self.errors = os.pipe()
-        for descriptor in (self.stdin, self.stdout, self.stderr):
+        for descriptor in (self.input, self.stdin, self.stdout, self.stderr):
             os.set_blocking(descriptor, False)
         self.ends: Callable[[], Exit | None] = lambda: None
         self.tasks: Callable[[], dict[int, CpuUsage]] = dict
+        self.used_ns = 0
 
     def says(self, line: bytes) -> None:
         os.write(self.output, line)
@@ -32,7 +34,7 @@ class PipeBox(Box):
         return self.ends()
 
     def cpu_ns(self) -> int | None:
-        return 0
+        return self.used_ns
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:
         return self.tasks()
@@ -91,8 +93,15 @@ def seat(box: PipeBox) -> process.Seat:
 
 @pytest.fixture
 def poller(seat: process.Seat, clock: Readings) -> process.SeatPoller:
-    made = process.SeatPoller(clock, ponder=True)
-    made.add(seat)
+    return polling(clock, seat)
+
+
+def polling(
+    clock: Readings, *seats: process.Seat, own: bool = False, waited_ns: Callable[[], int] = lambda: 10**9
+) -> process.SeatPoller:
+    made = process.SeatPoller(clock, own, ponder=True, cores=1.0, waited_ns=waited_ns)
+    for seat in seats:
+        made.add(seat, own)
     return made
 
 
@@ -137,13 +146,12 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
     box: PipeBox, seat: process.Seat, clock: Readings, polled_s: float, waited_s: float, own_s: float
 ) -> None:
     """With own time: the answer came while the referee was in its poll, and had no core to read it."""
-    waits_ns = [0]
-    poller = process.SeatPoller(clock, charges_own=True, ponder=True, waited_ns=lambda: waits_ns[0])
-    poller.add(seat)
+    waits_ns = [10**9]
+    poller = polling(clock, seat, own=True, waited_ns=lambda: waits_ns[0])
 
     def starves() -> None:
         clock.passes(polled_s)
-        waits_ns[0] = round(waited_s * 1e9)
+        waits_ns[0] += round(waited_s * 1e9)
 
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1)), 6: starves}
     reply = exchange(poller, seat, clock)
@@ -153,8 +161,7 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
 
 def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: it waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
-    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
-    poller.add(seat)
+    poller = polling(clock, seat, own=True)
     waits_s = iter([0, 0, 3, 3])
     box.tasks = lambda: {1: CpuUsage(0, next(waits_s) * 10**9)}
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1))}
@@ -167,8 +174,7 @@ def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat:
 
 def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: the answer lay there for 250 ms, while another referee blocked the kernel's list of groups."""
-    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
-    poller.add(seat)
+    poller = polling(clock, seat, own=True)
 
     def is_busy() -> None:
         box.says(choice(1))
@@ -180,7 +186,31 @@ def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: pr
     assert reply.own_s == 1.0
 
 
-@pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
+def test_an_answer_in_the_first_millisecond_is_charged_by_wall_time(
+    box: PipeBox, seat: process.Seat, clock: Readings
+) -> None:
+    """docs/reference/protocol/clock.md: also if the referee waited for a core meanwhile."""
+    waits_ns = iter([0, 10**9])
+    clock.on = {3: lambda: box.says(choice(1)), 4: lambda: clock.passes(1 / 1024)}
+    reply = exchange(polling(clock, seat, own=True, waited_ns=lambda: next(waits_ns)), seat, clock)
+    assert isinstance(reply, process.ReplyReceived)
+    assert reply.own_s == 1 / 1024
+
+
+@pytest.mark.parametrize(("cpu_s", "counts"), [(WALL_S, True), (WALL_S + 1 / 1024, False)])
+def test_a_bot_that_computed_for_too_long_is_late_whenever_the_referee_reads(
+    box: PipeBox, seat: process.Seat, clock: Readings, cpu_s: float, counts: bool
+) -> None:
+    def computes() -> None:
+        box.says(choice(1))
+        box.used_ns = round(cpu_s * 1e9)
+
+    clock.on = {5: computes, 6: lambda: clock.passes(WALL_S + 0.0625)}
+    reply = exchange(polling(clock, seat, own=True), seat, clock)
+    assert isinstance(reply, process.ReplyReceived) == counts
+
+
+@pytest.mark.parametrize(("late_s", "counts"), [(0.0, False), (0.03125, False), (0.0625, True)])
 def test_a_late_referee_reads_the_pipe_before_a_timeout(
     box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
@@ -206,9 +236,7 @@ def test_only_silent_seats_time_out_after_a_late_wake(clock: Readings) -> None:
     """With one deadline for two seats, the referee wakes 30 ms after it."""
     boxes = PipeBox(), PipeBox()
     seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
-    poller = process.SeatPoller(clock, ponder=True)
-    for seat in seats:
-        poller.add(seat)
+    poller = polling(clock, *seats)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
     first, second = poller.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert chosen(first) == 1
@@ -219,9 +247,7 @@ def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
     """A seat that writes again 1 s later, while another one thinks, is charged until its answer."""
     boxes = PipeBox(), PipeBox()
     seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
-    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
-    for seat in seats:
-        poller.add(seat)
+    poller = polling(clock, *seats, own=True)
 
     def writes_again() -> None:
         clock.passes(1.0)
@@ -237,11 +263,11 @@ def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
 def test_a_line_sent_unasked_is_not_the_answer(
     box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
-    """SPEC.md: it is dropped, even if it has the number of the next request."""
-    box.says(choice(1))
+    """SPEC.md: it is dropped, even if it has the number of the next request. Twenty lines are free."""
+    box.says(choice(1) * 20)
     clock.on = {3: lambda: box.says(choice(2))}
     assert chosen(exchange(poller, seat, clock)) == 2
-    assert seat.take_strays() == (1, choice(1).strip())
+    assert seat.take_strays() == (20, choice(1).strip())
     assert seat.take_strays() == (0, b"")
 
 
@@ -286,15 +312,18 @@ def test_the_end_of_standard_error_is_kept(box: PipeBox, poller: process.SeatPol
 def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
     box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
-    """A seat whose output was closed is removed; its standard error is read once more."""
+    """A seat whose output was closed is removed; its standard error is read once more. Its end may come later."""
     seat.leave("closed")
 
     def ends() -> Exit:
-        if b"bye" not in seat.capture.render():
-            os.write(box.errors, b"bye\n")
+        os.write(box.errors, b"bye\n")
+        box.ends = lambda: Exit(1, None)
         return Exit(1, None)
 
-    box.ends = ends
+    def lives() -> None:
+        box.ends = ends
+
+    box.ends = lives
     assert exchange(poller, seat, clock) == process.ProcessExited("exited", Exit(1, None))
     assert seat.capture.render() == b"bye\n"
 
@@ -303,8 +332,33 @@ def test_the_output_limit_counts_from_each_request(
     box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """SPEC.md: this many bytes between two requests. Exactly this many are allowed, one more is a flood."""
+    box.says(b"x" * (FLOOD_BYTES - 1) + b"\n")
     for number in (1, 2, 3, 4):
         line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"
         clock.on = {3: lambda line=line + b"x" * (number == 4): box.says(line)}  # type: ignore[misc]
         assert chosen(exchange(poller, seat, clock)) == 0
         assert seat.gone_code == ("flood" if number == 4 else None)
+
+
+def test_a_flood_of_unsolicited_lines_is_a_flood(
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
+) -> None:
+    """Over 20 of them would cost only a life."""
+    box.says(b"x" * 50 + b"\n" * FLOOD_BYTES)
+    assert exchange(poller, seat, clock) == process.ProcessExited("flood")
+
+
+def test_a_line_that_the_pipe_can_not_hold_is_sent_as_the_bot_reads(
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
+) -> None:
+    read = bytearray()
+
+    def reads() -> None:
+        if len(read) < 300_000:
+            with suppress(BlockingIOError):
+                read.extend(os.read(box.input, 65_536))
+            box.says(choice(1) * (len(read) == 300_000))
+
+    clock.on = dict.fromkeys(range(3, 100), reads)
+    (reply,) = poller.exchange([(seat, 1, b"x" * 300_000, WALL_S)])
+    assert chosen(reply) == 1
