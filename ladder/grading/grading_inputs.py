@@ -398,9 +398,9 @@ def _explain_exclusion(connection: Connection, version: store.Version, final: st
         return f"{escape_control(version.name)} is disabled: {escape_control(disabled[version.id])}"
     if version.rejection_reason is not None:
         return f"{version_ref} didn't pass its check: {escape_control(version.rejection_reason)}"
-    if version.status not in (store.ACCEPTED, store.REJECTED):
+    if version.status != store.ACCEPTED:
         return f"{version_ref} is queued for its check"
-    if final is None or version.status == store.REJECTED:
+    if final is None:
         return f"{version_ref} doesn't play"
     if version.received_at > final.created_at:
         return f"{version_ref} was submitted after the versions of the final {final.name} were chosen"

@@ -195,6 +195,11 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["no version was submitted"]
         submit_bot(empty, ladder.path / "c.py", "eve", name="e")
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["e@1 is queued for its check"]
+        hand_in(empty, "eve", "e")
+        [bot] = (bot for bot in empty.database.read_with_retry(store.all_bots) if bot.name == "e")
+        out = (bot.id, "auto_disable", "ladder", "it forfeits", 1e6)
+        empty.database.write(lambda connection: store.deactivate_bot(connection, *out))
+        assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["e@2 doesn't play"]
 
 
 def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:

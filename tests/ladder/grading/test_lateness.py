@@ -77,7 +77,7 @@ def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     play(ladder, f"{login}@1", "one@1", [1])
     found = grade_of(ladder, login)
     assert found.version == f"{login}@1"
-    assert found.reason == "; ".join(filter(None, (REASON, output)))
+    assert (found.reason, found.notes) == ("; ".join(filter(None, (REASON, output))), output)
     assert found.late_hours == pytest.approx(hours)
     assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
     assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
