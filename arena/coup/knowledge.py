@@ -58,7 +58,7 @@ class CertainCards(NamedTuple):
 
 
 NOTHING_KNOWN = CertainCards()
-_JOINED = -1  # the key of the worlds of all opponents together
+_JOINED = None  # the key of the worlds of all opponents together
 _MAX_JOINED = 4  # most opponents whose hands are joined: worlds take 8 KB for four, and would take 128 KB for five
 
 
@@ -68,10 +68,10 @@ _HandFacts = tuple[list[int], list[int], int]
 
 @lru_cache(maxsize=10_000)
 def _certain_hand(
-    seat: int, face_up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
+    seat: int, hiding: tuple[tuple[int, int], ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
 ) -> CertainHand | None:
     """Return the certain facts about an opponent by its own worlds, without lacks of `spent` roles; None: no facts."""
-    has, lacks = find_common_roles(hiding_worlds(get_world_sets(1), 0, face_up), worlds)
+    has, lacks = find_common_roles(hiding, worlds)
     hand = CertainHand(
         seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
     )
@@ -82,55 +82,45 @@ class Knowledge:
     """The certain knowledge of one seat in one game. `view` is the seat's view at its first request.
 
     A spectator has seat -1 and no cards; after a draft it knows nothing. Call `update` at each request of the seat: no
-    event contains the cards that it draws in an exchange. Events are queued until one may reveal a hidden card of an
-    opponent; only then worlds are made.
+    event contains the cards that it draws in an exchange. Worlds are made at the first event that may reveal a hidden
+    card of an opponent.
     """
 
     def __init__(self, view: View) -> None:
-        self._first_view: View | None = view  # until events are followed
-        self._quiet_events: list[Event] = []  # queued events that reveal no hidden card by themselves
-        self._known = NOTHING_KNOWN
-        self._worlds: dict[int, int] = {}  # joined worlds by the key _JOINED, or each opponent's by its seat
-
-    def _set_up(self, view: View) -> None:
-        """Set up the counts of cards as they were at the first request, of which `view` is the seat's view."""
-        self._first_view = None
         rules, seats = view.board.rules, view.board.seats
         self._rules, self._seat, self._copies = rules, view.seat, rules.copies(seats)
         self._role_numbers = {role: number for number, role in enumerate(rules.roles)}
         self._draws_first = rules.examine_replace is ExamineReplace.DRAW_FIRST
         self._hand = self._number_roles(view.cards)
         self._drawn: list[int] = []  # cards that the seat has drawn in its exchange
-        self._proof_replaced = False  # whether a card was shown and replaced since the last exchange was declared
-        self._is_outdated = False  # whether `_known` may have changed
+        self._known = NOTHING_KNOWN
+        self._worlds: dict[int | None, int] = {}  # joined worlds by the key _JOINED, or each opponent's by its seat
         # By role: number of unseen cards (with those of `_face_up` in joined worlds); number of cards certainly in the
         # deck; number of cards of `_face_up` among the unseen ones.
         self._unseen = [self._copies - self._hand.count(role) for role in ROLES]
-        self._located = [0] * 5
-        self._face_up_unseen = [0] * 5
+        self._located = [0] * len(ROLES)
+        self._face_up_unseen = [0] * len(ROLES)
         # By opponent: its face-up cards; if it is in the game, its key in `_worlds` with the index of its hand there,
         # and for each role the worlds in which it hides (one card or more, two).
         self._face_up: dict[int, tuple[int, ...]] = {seat: () for seat in range(seats) if seat != view.seat}
-        self._places: dict[int, tuple[int, int]] = {}
+        self._places: dict[int, tuple[int | None, int]] = {}
         self._hiding: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._is_joined = self._is_drafted = False
+        self._is_joined = False
 
     def update(self, view: View, events: Sequence[Event]) -> CertainCards:
         """Follow the events, and return what is certain to the seat then; a seat that is out knows nothing.
 
         `events`: the seat's copies of all events since the last call whose class is in `concerning`, in order.
         """
-        if view.seat >= 0 and not view.board.influence[view.seat]:
+        if not view.cards and (view.seat >= 0 or self._rules.draft):
             return NOTHING_KNOWN
-        if not self._worlds:
-            self._quiet_events += events
-            if not view.drawn and view.seen is None and _QUIET.issuperset(map(type, events)):
-                return NOTHING_KNOWN
-            if self._first_view is not None:
-                self._set_up(self._first_view)
-            events, self._quiet_events = self._quiet_events, []
-        self._follow(view, events)
-        return self._list_known(view)
+        if events or view.drawn or view.seen is not None:
+            self._follow(view, events)
+            if self._worlds:
+                self._known = self._list_certain(0)
+        if type(view.board.phase) is Exchanging and view.board.actor != self._seat:
+            return self._list_certain(self._rules.draw)  # cards of the deck are in the actor's hand for now
+        return self._known
 
     def _follow(self, view: View, events: Iterable[Event]) -> None:
         """Apply events to the seat's cards and the worlds, then the cards that the view shows to the seat alone."""
@@ -138,29 +128,13 @@ class Knowledge:
             owner = event.target if type(event) is CardExamined else event.seat
             if owner == self._seat:
                 self._handle_own_event(event, view)
-            elif len(self._face_up[owner]) < 2 and type(event) in _HANDLERS:
+            elif type(event) in _HANDLERS:
                 _HANDLERS[type(event)](self, owner, event)
-        if view.drawn and not self._drawn:
-            self._handle_own_exchange(view)
+        if view.drawn and not self._drawn:  # no event tells the seat what it draws in an exchange
+            self._drawn = self._number_roles(view.drawn)
+            self._draw_own(self._drawn)
         if view.seen is not None:
             self._decide_role(view.board.phase.pending.target, self._role_numbers[view.seen])  # type: ignore[union-attr, arg-type]
-
-    def _list_known(self, view: View) -> CertainCards:
-        """Return what is certain after all events so far, computed again only if it may have changed."""
-        board = view.board
-        if self._is_outdated and (view.cards or not self._rules.draft):
-            self._is_outdated = False
-            self._known = self._list_certain(0)
-        if type(board.phase) is Exchanging and board.actor != self._seat and self._known is not NOTHING_KNOWN:
-            return self._list_certain(self._rules.draw)  # cards of the deck are in the actor's hand for now
-        return self._known
-
-    def _handle_own_exchange(self, view: View) -> None:
-        """Handle that the seat has drawn cards, of which no event tells it."""
-        self._drawn = self._number_roles(view.drawn)
-        self._draw_own(self._drawn)
-        if view.board.deck < self._copies:  # then the numbers of cards alone may reveal a hand
-            self._prepare_worlds()
 
     def _number_roles(self, roles: Iterable[Role]) -> list[int]:
         return [self._role_numbers[role] for role in roles]
@@ -168,15 +142,14 @@ class Knowledge:
     # --- worlds -------------------------------------------------------------------------------------------------------
 
     def _prepare_worlds(self, is_drafted: bool = False) -> None:
-        """Make worlds if there are none; join those of the opponents when few are left. The facts may change."""
-        self._is_outdated = True
+        """Make worlds if there are none; join those of the opponents when few are left."""
         if self._worlds and (self._is_joined or len(self._places) > _MAX_JOINED):
             return
         living = [seat for seat, face_up in self._face_up.items() if len(face_up) < 2]
-        self._is_joined, self._is_drafted = len(living) <= _MAX_JOINED, is_drafted
+        self._is_joined = len(living) <= _MAX_JOINED
         self._world_sets = get_world_sets(len(living) if self._is_joined else 1, is_drafted)
         self._places = {seat: (_JOINED, hand) if self._is_joined else (seat, 0) for hand, seat in enumerate(living)}
-        self._worlds = self._make_worlds(living)
+        self._worlds = {_JOINED: draft_worlds()} if is_drafted else self._make_worlds(living)
         for seat in living:
             self._exclude_without_face_up(seat)
             self._update_hiding(seat)
@@ -186,13 +159,11 @@ class Knowledge:
                     self._worlds[_JOINED] &= self._world_sets.with_at_most[role][self._unseen[role] - count]
         self._exclude_undealable()
 
-    def _make_worlds(self, living: Sequence[int]) -> dict[int, int]:
+    def _make_worlds(self, living: Sequence[int]) -> dict[int | None, int]:
         """Return all worlds, or the joined worlds of the separate ones so far; by their keys."""
-        if self._is_drafted:
-            return {_JOINED: draft_worlds()}
         if self._worlds:
-            hands = [[index for index in range(15) if self._worlds[seat] >> index & 1] for seat in living]
-            return {_JOINED: make_worlds(hands)}
+            hands = [self._worlds[seat] for seat in living]
+            return {_JOINED: make_worlds([n for n in range(hand.bit_length()) if hand >> n & 1] for hand in hands)}
         return {key: self._world_sets.all for key, _ in self._places.values()}
 
     def _exclude_without_face_up(self, seat: int) -> None:
@@ -246,7 +217,6 @@ class Knowledge:
     def _turn_up(self, seat: int, role: int) -> None:
         """Handle that an opponent turns a card face up."""
         if self._worlds:
-            self._is_outdated = True
             self._worlds[self._places[seat][0]] &= self._hiding[seat][role][0]
         self._face_up[seat] += (role,)
         if self._is_joined:
@@ -276,7 +246,6 @@ class Knowledge:
     def _replace_unseen(self, seat: int, count: int) -> None:
         """Handle that an opponent draws `count` cards, and returns `count` cards that the seat doesn't see."""
         if self._worlds:
-            self._is_outdated = True
             self._reduce_located(count)
             key, hand = self._places[seat]
             if count == 2:
@@ -286,11 +255,11 @@ class Knowledge:
 
     def _replace_card(self, seat: int, role: int | None, draws_first: bool = False) -> None:
         """Handle that an opponent returns a card of a role (None: unknown) and draws another."""
-        if role is None and not (draws_first and self._worlds):
-            self._replace_unseen(seat, 1)
-        elif draws_first:
+        if draws_first:
             self._draw_before_return(seat, role)
-        elif role is not None and (self._worlds or not self._rules_out_nothing(seat, role)):
+        elif role is None:
+            self._replace_unseen(seat, 1)
+        else:
             self._prepare_worlds()
             self._locate_in_deck(role, seat)
             self._reduce_located(1)
@@ -307,16 +276,6 @@ class Knowledge:
             self._locate_in_deck(role, seat)
         self._worlds[self._places[seat][0]] = worlds
 
-    def _rules_out_nothing(self, seat: int, role: int) -> bool:
-        """Return whether no fact follows from a card of a role that an opponent showed and replaced.
-
-        That is the case if the other opponents, as far as their worlds are joined, could have only cards of the role.
-        """
-        hand_sizes = [
-            2 - len(cards) for opponent, cards in self._face_up.items() if opponent != seat and len(cards) < 2
-        ]
-        return self._unseen[role] > (sum(hand_sizes) if len(hand_sizes) < _MAX_JOINED else 2)
-
     def _locate_in_deck(self, role: int, seat: int) -> None:
         """Handle that an opponent returns a card of a role to the deck."""
         self._located[role] += 1
@@ -329,12 +288,11 @@ class Knowledge:
     # --- events -------------------------------------------------------------------------------------------------------
 
     def _draw_own(self, roles: Iterable[int]) -> None:
+        self._prepare_worlds()
         for role in roles:
             self._unseen[role] -= 1
             self._located[role] = max(0, self._located[role] - 1)
-        if self._worlds:
-            self._is_outdated = True
-            self._exclude_undealable()
+        self._exclude_undealable()
 
     def _return_own(self, roles: Iterable[int]) -> None:
         self._prepare_worlds()
@@ -372,7 +330,7 @@ class Knowledge:
         return self._number_roles(event.roles if type(event) is HandShown else [event.role])
 
     def _handle_action(self, seat: int, event: ActionDeclared) -> None:
-        self._proof_replaced = False
+        self._proof_replaced = False  # whether a card was shown and replaced since the last exchange was declared
 
     def _handle_loss(self, seat: int, event: Lost) -> None:
         self._turn_up(seat, self._role_numbers[event.role])
@@ -432,8 +390,6 @@ class Knowledge:
     def _list_certain(self, drawn: int) -> CertainCards:
         """Return the certain facts while an opponent in its exchange holds `drawn` cards of the deck."""
         players, deck = self._list_joined() if self._is_joined else (self._list_separate(), self._located)
-        if not players and not any(deck):
-            return NOTHING_KNOWN
         cards = [role for role, count in zip(self._rules.roles, deck, strict=True) for _ in range(count - drawn)]
         return CertainCards(tuple(players), tuple(cards))
 
@@ -441,8 +397,8 @@ class Knowledge:
         """Return the facts about each opponent by its own worlds."""
         players, roles = [], self._rules.roles
         spent = tuple([role for role in ROLES if not self._unseen[role]])
-        for seat, worlds in self._worlds.items():
-            hand = _certain_hand(seat, self._face_up[seat], worlds, spent, roles)
+        for seat in self._places:
+            hand = _certain_hand(seat, self._hiding[seat], self._worlds[seat], spent, roles)
             if hand is not None:
                 players.append(hand)
         return players
@@ -452,45 +408,35 @@ class Knowledge:
         roles, worlds = self._rules.roles, self._worlds[_JOINED]
         players: list[CertainHand] = []
         facts: list[_HandFacts] = []
-        hidden = 0  # cards of all opponents
         for seat in self._places:
             has, lacks = find_common_roles(self._hiding[seat], worlds)
-            size = 2 - len(self._face_up[seat])
-            hidden += size
-            if has or lacks:
-                facts.append((has, lacks, size))
-                unspent = [roles[role] for role in lacks if self._unseen[role] > self._face_up_unseen[role]]
-                if has or unspent:
-                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
-        return players, self._count_deck(hidden, facts)
+            facts.append((has, lacks, 2 - len(self._face_up[seat])))
+            unspent = [roles[role] for role in lacks if self._unseen[role] > self._face_up_unseen[role]]
+            if has or unspent:
+                players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
+        return players, self._count_deck(facts)
 
-    def _count_deck(self, hidden: int, facts: list[_HandFacts]) -> list[int]:
-        """Return the cards of `CertainCards.deck`, counted by role. The parameters are those of `_count_in_deck`."""
-        worlds, with_more_than, deck = self._worlds[_JOINED], self._world_sets.with_more_than, [*self._located]
-        for role, unseen in enumerate(self._unseen):
-            # Some hands may have all cards that fit into them.
-            if unseen and not worlds & with_more_than[role][min(unseen, self._face_up_unseen[role] + hidden) - 1]:
-                deck[role] = self._count_in_deck(role, hidden, facts)
-        return deck
-
-    def _count_in_deck(self, role: int, hidden: int, facts: list[_HandFacts]) -> int:
-        """Return how many cards of a role to list in `CertainCards.deck`.
+    def _count_deck(self, facts: Iterable[_HandFacts]) -> list[int]:
+        """Return by role how many cards to list in `CertainCards.deck`.
 
         That is the number certainly in the deck if it says more than the listed hands imply, else those located there.
-        hidden: the number of the opponents' hidden cards. facts: of each opponent of which a fact is certain.
         """
-        worlds, unseen = self._worlds[_JOINED], self._unseen[role]
-        with_more_than = self._world_sets.with_more_than[role]
-        count = 1
-        while count < unseen and not worlds & with_more_than[unseen - count - 1]:
-            count += 1
-        max_held = hidden  # cards of the role that the opponents may hide, by the facts and the numbers of cards
+        worlds, with_more_than, deck = self._worlds[_JOINED], self._world_sets.with_more_than, [*self._located]
+        for role, unseen in enumerate(self._unseen):
+            most = unseen  # cards of the role that all hands have in any of the worlds
+            while most and not worlds & with_more_than[role][most - 1]:
+                most -= 1
+            if most != unseen and most < self._count_implied(role, facts):
+                deck[role] = unseen - most
+        return deck
+
+    def _count_implied(self, role: int, facts: Iterable[_HandFacts]) -> int:
+        """Return how many cards of a role all hands can have by the facts and the numbers of their cards."""
+        implied = self._face_up_unseen[role]
         for has, lacks, size in facts:
-            max_held += has.count(role) - (size if role in lacks else len(has))
-        if self._is_drafted:
-            max_held += bool(worlds & self._world_sets.with_at_least[-1][role][1])
-        implied = unseen - self._face_up_unseen[role] - max_held
-        return count if count > implied else self._located[role]
+            if role not in lacks:
+                implied += has.count(role) + size - len(has)
+        return implied
 
 
 def _without(cards: Sequence[int], removed: Iterable[int]) -> list[int]:
@@ -512,7 +458,6 @@ _HANDLERS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {
     Exchanged: Knowledge._handle_exchange,
     CardExamined: Knowledge._handle_examination,
 }
-_QUIET = {ActionDeclared, Lost, Forfeited}
 
 
 @cache
