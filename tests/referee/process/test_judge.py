@@ -30,13 +30,19 @@ def test_a_player_without_a_clock_has_no_time_limit() -> None:
     assert (choice, account) == (0, FULL)
 
 
-@pytest.mark.parametrize(("index", "counts"), [(-1, False), (0, True), (4, True), (5, False)])
-def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> None:
+@pytest.mark.parametrize(
+    ("index", "shown"), [(-1, "-1"), (0, None), (4, None), (5, "5"), (10**20, "10000000000000000000… (21 bytes)")]
+)
+def test_a_choice_is_an_index_into_the_legal_moves(index: int, shown: str | None) -> None:
     choice, wrong, _ = process.judge_reply(chose(index), 5, lambda _: None, FULL, ALLOWED)
-    assert (choice == index) is counts
-    assert (wrong is None) is counts
-    if wrong is not None:
-        assert wrong.detail == f"choice {index} is not one of 0 to 4"
+    assert (choice == index) is (shown is None)
+    assert (wrong and wrong.detail) == (shown and f"choice {shown} is not one of 0 to 4")
+
+
+def test_an_illegal_move_needs_no_explanation_beside_its_line() -> None:
+    reply = process.ReplyReceived(ParsedReply(1, {"action": "tax"}, None), b"line", 0.0)
+    _, wrong, _ = process.judge_reply(reply, 5, lambda _: None, FULL, ALLOWED)
+    assert wrong == process.FaultVerdict("illegal_move", None, b"line")
 
 
 @pytest.mark.parametrize(("own_s", "bank_s"), [(0.0, 10.0), (0.5, 10.0), (0.75, 9.75), (10.5, 0.0), (20.0, 0.0)])
@@ -70,7 +76,7 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(
     ("reply", "detail", "facts"),
     [
         (process.TimedOut(10.5), None, referee.Facts(10500)),
-        (process.TimedOut(10.5, 0.25), "in 10500 ms it computed for 250 ms", referee.Facts(10500, 250)),
+        (process.TimedOut(10.5, 7.25), "in 10500 ms it computed for 7250 ms", referee.Facts(10500, 7250)),
         (
             process.TimedOut(10.5, stale=40),
             "a line came for request 40, which had been answered or had timed out",
