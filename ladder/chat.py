@@ -106,9 +106,7 @@ def _get_writer(
     """
     slots = () if table is None else table.slots
     own_slot = next((candidate for candidate in slots if candidate.number == slot), None)
-    user_login = login
-    if login is None and own_slot is not None:
-        user_login = own_slot.login
+    user_login = login or (None if own_slot is None else own_slot.login)
     if user_login is not None:
         user = get_acting_user(connection, user_login)
         return user.id, user.pseudonym

@@ -4,7 +4,7 @@ Code that creates a view hides fields through this module, so code that shows th
 viewer may not see is None."""
 
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from enum import IntEnum, auto
 from functools import cache
 from typing import Any, TypeVar
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 class AccessLevel(IntEnum):
     """A viewer's relation to a value, in ascending order of access."""
 
-    ANYBODY = 0
-    PERSON = 1  # a user with a login
-    MATE = 2  # a current member of the owner's team
-    OWNER = 3  # the user that the value belongs to
-    STAFF = 4
+    ANYBODY = auto()
+    PERSON = auto()  # a user with a login
+    MATE = auto()  # a current member of the owner's team
+    OWNER = auto()  # the user that the value belongs to
+    STAFF = auto()
 
 
 @dataclass(frozen=True, slots=True)

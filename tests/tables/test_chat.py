@@ -59,17 +59,21 @@ def follow(chat: TableChat, client: str, got: list[Any]) -> asyncio.Task[None]:
     return asyncio.create_task(listen())
 
 
-def test_lines_beyond_those_that_wait_for_a_client_fail_nothing() -> None:
+def test_a_client_gets_the_newest_lines_and_later_ones_until_too_many_wait() -> None:
     def store(slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
         for number in range(150):
             then({"id": number, "name": "ada", "text": text, "at": 5.0})
 
     async def scenario() -> None:
-        chat = TableChat("always", store)
+        chat = TableChat("between", store)
         stalled = chat.follow("stalled", 1, None)
         await anext(stalled)
         chat.write("stalled", 1, None, "hello", None)
         assert [(await anext(stalled))["chat"][0]["id"] for _ in range(100)] == list(range(100))
+        chat.set_playing(True)
+        assert await anext(stalled) == {"chat": [], "closed": "closed during a game"}
+        late = await anext(chat.follow("late", None, None))
+        assert [line["id"] for line in late["chat"]] == list(range(100, 150))
 
     asyncio.run(scenario())
 
