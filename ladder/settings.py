@@ -417,13 +417,21 @@ def _fill_in_grace(deadline: Deadline, lateness: LatePolicy) -> Deadline:
     )
 
 
+_PATTERNS = {  # of texts, in words
+    "name": "use 1 to 40 letters, digits, - and _, without spaces",
+    "base_url": "use an address without a path, such as https://coup.example.org",
+    "issuer": "use an address that begins with https://",
+    "gradebook_column": "use parentheses only for the assignment's ID at the end, and begin with a letter or digit",
+}
+
+
 def _describe_validation_error(error: ValidationError) -> str:
     """Return the first problem as text, after its place in the file."""
     problem = error.errors()[0]
     location = f"{'.'.join(map(str, problem['loc']))}: " if problem["loc"] else ""
     text = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":  # a regular expression is no help
-        text = "use 1 to 40 letters, digits, - and _, without spaces"
+    if problem["type"] == "string_pattern_mismatch":  # a regular expression is no help
+        text = _PATTERNS.get(str(problem["loc"][-1]), text)
     return f"{location}{text}"
 
 

@@ -42,12 +42,16 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class _Option(click.Option):
-    """An option whose help shows its default and its range in words: [default: 480; 1 or more]. NaN is in no range."""
+    """An option whose help shows its default and its range in words: [default: 480; 1 or more].
+
+    NaN is in no range, and numbers have ASCII digits alone.
+    """
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        """Return the value in the option's type; click itself accepts NaN in each range."""
+        """Return the value in the option's type; click itself accepts NaN in each range, 1_000 and wide digits."""
         converted = super().type_cast_value(ctx, value)
-        if isinstance(converted, float) and math.isnan(converted):
+        is_text = isinstance(value, str) and ("_" in value or not value.isascii())
+        if (is_text and isinstance(converted, int | float)) or (isinstance(converted, float) and math.isnan(converted)):
             raise click.BadParameter(f"{value!r} is not a number.", ctx, self)
         return converted
 

@@ -86,10 +86,10 @@ def test_wrong_use_is_refused_with_the_allowed_values(
     assert not (place.folder / "out").exists()
 
 
-def test_nan_is_in_no_range(place: Place) -> None:
-    for words in (("compare", "--min-effect", "nan"), ("run", "--cores", "nan"), ("watch", "--speed", "nan")):
+def test_nan_and_odd_digits_are_in_no_range(place: Place) -> None:
+    for words in (("compare", "--min-effect", "nan"), ("run", "--cores", "1_0"), ("watch", "--games", "\uff11")):
         ran = place.call(*words)
-        assert (ran.code, f"'{words[1]}': 'nan' is not a number" in ran.err) == (2, True), ran.err
+        assert (ran.code, f"'{words[1]}': '{words[2]}' is not a number" in ran.err) == (2, True), ran.err
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------

@@ -80,8 +80,10 @@ def test_toml_that_python_cannot_read_is_refused(value: str) -> None:
 def test_a_wrong_name_is_explained_without_a_regular_expression() -> None:
     with pytest.raises(LadderError, match=r"deadlines\.0\.name: use 1 to 40 letters"):
         parse_settings('[[deadlines]]\nname = "a b"\nat = 2026-12-01T00:00:00Z\n', Path("ladder.toml"))
-    with pytest.raises(LadderError, match="base_url: String should match"):
-        parse_settings('[web]\nbase_url = "a b"\n', Path("ladder.toml"))
+    with pytest.raises(LadderError, match="base_url: use an address without a path"):
+        parse_settings('[web]\nbase_url = "https://a/b"\n', Path("ladder.toml"))
+    with pytest.raises(LadderError, match="gradebook_column: use parentheses only for"):
+        parse_settings('[grades]\ngradebook_column = "Coup (B)"\n', Path("ladder.toml"))
 
 
 def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:
