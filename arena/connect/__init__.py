@@ -4,4 +4,4 @@ The program is the user's own process, without a sandbox. This package must not 
 are reported to the caller as texts.
 """
 
-from arena.connect.client import ConnectError, MatchReporter, SeatAddress, connect_program
+from arena.connect.client import ConnectError, LocalProgram, MatchReporter, SeatAddress, connect_program

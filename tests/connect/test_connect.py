@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import serve
 
-from arena.connect import MatchReporter, SeatAddress, connect_program
-from arena.connect.client import LocalProgram, ProgramOutput
+from arena.connect import LocalProgram, MatchReporter, SeatAddress, connect_program
 from arena.referee import verify_record
 from tests.command import Command
 from tests.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
@@ -142,7 +141,7 @@ def test_a_crash_is_reported_and_the_match_continues(files: Path, program: str, 
 
 def test_a_program_that_floods_is_killed() -> None:
     async def flood() -> tuple[int, str]:
-        output: ProgramOutput = asyncio.Queue()
+        output: asyncio.Queue[tuple[LocalProgram, bytes | None]] = asyncio.Queue()
         program = await LocalProgram.start([sys.executable, "-c", "while True: print('x' * 1000)"], output)
         lines = 0
         while (await output.get())[1] is not None:
