@@ -278,6 +278,10 @@ def _list_notices(
     logins = _list_users_without_extension(connection, change.old, change.new)
     if logins:
         notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
+    old_times, new_times = ({each.at.timestamp() for each in one.deadlines} for one in (change.old, change.new))
+    finals = [final.name for final in store.all_finals(connection) if final.deadline_at in old_times - new_times]
+    if finals:
+        notices.append(f"Finals keep the versions that counted at the old time: {', '.join(finals)}")
     for name, new_name in change.new_names.items():
         if new_name is None:
             notices += _describe_removal(connection, name)

@@ -596,6 +596,17 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
     assert post(staff, "/finals", **fields, deadline="", shown="24 ") == "/finals/last"
 
 
+def test_a_deadline_is_moved_after_its_final_was_created_only_with_a_confirmation(
+    web: Pages, staff: TestClient
+) -> None:
+    add_settings(web.ladder, "[[deadlines]]\nname = 'past'\nat = 2020-01-01T00:00:00Z\n")
+    assert post(staff, "/finals", name="last", games=24, deadline="past", shown="24 past") == "/finals/last"
+    fields = {"table": "deadlines", "index": 0, "sha256": hash_settings(web.ladder.path), "name": "past", "zone": "UTC"}
+    moved = post(staff, "/admin/settings", 409, at="2100-01-01T00:00", **fields)
+    assert "Finals keep the versions that counted at the old time: last" in moved
+    assert "Finals keep" not in post(staff, "/admin/settings", 303, at="2020-01-01T00:00", measured_hours="", **fields)
+
+
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
     ada, matches = web.visitor("ada"), store.METADATA.tables["matches"]
     assert "isn&#39;t a valid name" in post(staff, "/finals", 400, name="../x", games=6)
