@@ -469,5 +469,5 @@ def with_database(text: str, url: str) -> str:
     """Return the text of a ladder.toml with another database URL."""
     top, bracket, tables = text.partition("\n[")
     setting = f"database = {json.dumps(url, ensure_ascii=False)}"  # TOML has no pairs of surrogates
-    new_top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: setting, top, count=1)
+    new_top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: setting, top)
     return (new_top if count else f"{setting}\n{top}") + bracket + tables

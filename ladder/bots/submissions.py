@@ -297,10 +297,8 @@ def _find_duplicate(
     newer = by_time[len(older) :]
     corrected = [version for version in reversed(by_time) if version.received_at != version.submitted_at]
     files = (submission.bundle.digest, submission.bundle.file)
-    for version in (*older[-1:], *newer[:1], *corrected):
-        if (version.digest, version.single_file_name) == files and not version.is_check_abandoned:
-            return version
-    return None
+    candidates = (version for version in (*older[-1:], *newer[:1], *corrected) if not version.is_check_abandoned)
+    return next((version for version in candidates if (version.digest, version.single_file_name) == files), None)
 
 
 def _log_submission_time(

@@ -7,7 +7,6 @@ import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -74,8 +73,8 @@ def issue_secrets(
     check: raises an error for a user that gets no secret; then no user gets one. Raises LadderError for an unknown
     login."""
     granted_scope = store.JOIN if kind == store.JOIN and scope != APPROVAL_SCOPE else scope
-    draw_secret = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)
-    secrets_by_login = {login: draw_secret() for login in logins}
+    draw = _draw_code if kind == store.LINK else draw_secret
+    secrets_by_login = {login: draw() for login in logins}
     default_s = store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]
     created_at = ladder.clock()
     expires_at = created_at + (default_s if lasts_s is None else lasts_s)
@@ -112,6 +111,11 @@ def _insert_and_log(connection: Connection, credential: store.Credential) -> int
     return id
 
 
+def draw_secret() -> str:
+    """Return a new secret of 256 random bits, in letters of URLs."""
+    return secrets.token_urlsafe(32)
+
+
 # A code can be typed: no letter looks like a digit (Crockford's Base32).
 _CODE_ALPHABET, _CODE_GROUPS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 4
 _MISREAD = str.maketrans("OIL", "011", "- \t")
@@ -130,7 +134,7 @@ def _normalize_code(text: str) -> str:
 
 def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
     """Exchange a link's code for a session. Raises AuthenticationError if it is unknown, used, revoked or expired."""
-    return _exchange_link(ladder, _normalize_code(link), secrets.token_urlsafe(32))
+    return _exchange_link(ladder, _normalize_code(link), draw_secret())
 
 
 @transaction

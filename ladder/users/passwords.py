@@ -3,7 +3,6 @@
 They can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a password
 and for an unknown login. argon2 comes with the extra `web` and is imported at its first use."""
 
-import secrets
 import threading
 import unicodedata
 from collections.abc import Collection
@@ -84,7 +83,7 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
     if verified is not None and not _verify_password(verified, current):
         raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
     revoked_kinds = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
-    digest = credentials.hash_secret(secrets.token_urlsafe(32))
+    digest = credentials.hash_secret(credentials.draw_secret())
     _replace_verified(ladder, viewer, verified, revoked_kinds, digest, hash)
 
 
@@ -154,7 +153,7 @@ def _hasher() -> "tuple[PasswordHasher, str]":
     from argon2 import PasswordHasher
 
     hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
-    return hasher, hasher.hash(secrets.token_urlsafe(32))
+    return hasher, hasher.hash(credentials.draw_secret())
 
 
 def _hash(password: str) -> str:
@@ -174,6 +173,6 @@ def _verify_password(credential: store.Credential | None, password: str) -> bool
     text = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
     try:
         with _HASH_SLOTS:
-            return hasher.verify(stored_hash or random_hash, text) and stored_hash is not None
+            return hasher.verify(stored_hash or random_hash, text)
     except VerifyMismatchError:
         return False

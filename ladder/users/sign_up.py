@@ -3,7 +3,6 @@
 Users sign up with a link created by staff, which may require approval. Until approval the account has no permissions,
 and no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
 
-import secrets
 import unicodedata
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from arena.escaping import escape_control
 from ladder import store
 from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
-from ladder.users.credentials import APPROVAL_SCOPE, IssuedSecret, hash_secret
+from ladder.users.credentials import APPROVAL_SCOPE, IssuedSecret, draw_secret, hash_secret
 from ladder.users.pseudonyms import draw_pseudonym, fold_name
 from ladder.users.roster import make_roster_entry
 
@@ -34,7 +33,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
         raise LadderError("The login of an account that you create can't be an email address.\nChoose one without @.")
-    return _sign_up(ladder, link, store.User(login, name, "", person.email), secrets.token_urlsafe(32))
+    return _sign_up(ladder, link, store.User(login, name, "", person.email), draw_secret())
 
 
 @transaction

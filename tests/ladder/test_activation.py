@@ -7,7 +7,16 @@ import pytest
 from sqlalchemy import Connection, select
 
 from ladder import store
-from ladder.activation import activate_version, begin_playing, choose_version, should_be_activated
+from ladder.activation import (
+    activate_version,
+    auto_disable_version,
+    begin_playing,
+    choose_version,
+    disable_bot,
+    find_disabling,
+    list_blocked_permissions,
+    should_be_activated,
+)
 from ladder.settings import LadderError
 from ladder.users import erase_user
 from tests.ladder.classes import hand_in, make_ladder, send
@@ -109,3 +118,27 @@ def test_an_active_version_that_is_chosen_again_is_kept_whichever_version_waits(
         ladder.database.write(lambda connection: check(connection, older))
         version = ladder.database.read_with_retry(lambda connection: store.get_version_by_id(connection, older))
         assert not ladder.database.read_with_retry(lambda connection: should_be_activated(connection, version))
+
+
+def test_a_bot_is_disabled_once_unless_by_its_owner(tmp_path: Path) -> None:
+    """Staff may do so after the owner. Only versions of users that play are disabled automatically."""
+    with closing(make_ladder(tmp_path / "spring", owners="ada")) as ladder:
+        ids = [hand_in(ladder, "ada", "a"), 1]
+
+        def read() -> tuple[str | None, set[str]]:
+            with ladder.database.read() as connection:
+                bot = store.find_bot(connection, "a")
+                assert bot is not None
+                entry = find_disabling(connection, bot)
+                return entry and entry.reason, list_blocked_permissions(connection, bot)
+
+        def auto_disable(connection: Connection) -> list[bool]:
+            versions = (store.get_version_by_id(connection, id) for id in ids)
+            return [auto_disable_version(connection, version, "it hangs", NOW) for version in versions]
+
+        for actor, reason, done in (("ada", "mine", True), ("staff", "copied", True), ("staff", "again", False)):
+            assert disable_bot(ladder, "a", actor, reason) is done
+        assert read() == ("copied", {"bot:disable"})
+        assert ladder.database.write(auto_disable) == [False, False]
+        activate_version(ladder, "a", 1, actor="staff", reason="a mistake")
+        assert read() == (None, set())

@@ -205,9 +205,10 @@ def test_only_decisive_checks_are_awaited(ladder: Ladder) -> None:
 
 
 def test_a_deadline_closes_at_the_end_of_its_grace_which_may_be_none(ladder: Ladder) -> None:
-    add_settings(ladder, deadline("strict", DUE))
+    add_settings(ladder, deadline("strict", DUE) + "measured_hours = 2\n")
     first, strict = read_settings(ladder.path).deadlines
     assert (first.closes - DUE, strict.closes - DUE) == (900, 0)
+    assert (first.measured_until, strict.measured_until) == (None, DUE + 2 * HOUR)
 
 
 def test_only_versions_that_exist_are_activated(ladder: Ladder) -> None:

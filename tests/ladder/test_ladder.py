@@ -133,9 +133,13 @@ def test_a_reference_bot_is_found_by_its_name_in_any_case(place: Place) -> None:
         first = submit_reference(ladder, f"Turtle={place.bot('turtle.py')}")
         same = submit_reference(ladder, f"TURTLE={place.bot('turtle.py')}")
         changed = submit_reference(ladder, f"turtle={place.bot('turtle.py', f'{BOT}# another{chr(10)}')}")
+        again = submit_reference(ladder, f"turtle={place.bot('turtle.py')}")
     assert first.version_ref == "Turtle@1"
     assert (same.version_ref, same.version, same.duplicate) == ("Turtle@1", first.version, True)
-    assert changed.version_ref == "Turtle@2"
+    assert [(each.version_ref, each.duplicate) for each in (changed, again)] == [
+        ("Turtle@2", False),
+        ("Turtle@3", False),
+    ]
 
 
 def test_a_runner_reports_the_reason_for_no_matches(place: Place) -> None:

@@ -1,5 +1,6 @@
 """Tests of what ladder.toml may contain."""
 
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ladder.settings import LadderError, LadderSettings, parse_settings
-from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
+from ladder.settings import LadderError, LadderSettings, parse_settings, read_settings, with_database
+from ladder.settings_forms import change_settings, describe_settings, hash_settings, list_setting_forms
 from tests.ladder.classes import make_ladder
 
 
@@ -57,6 +58,8 @@ def test_titles_have_no_spaces_at_their_ends() -> None:
     for section, key in (("course", "title"), ("course", "contact"), ("grades", "gradebook_column")):
         with pytest.raises(ValidationError, match="has no spaces at its ends"):
             LadderSettings.model_validate({section: {key: " plain"}})
+    with pytest.raises(ValidationError, match='Canvas ignores a column with "Final Score" in its title'):
+        LadderSettings.model_validate({"grades": {"gradebook_column": "My Final Score"}})
 
 
 def test_numbers_that_no_course_has_are_refused() -> None:
@@ -64,11 +67,12 @@ def test_numbers_that_no_course_has_are_refused() -> None:
         {"lateness": {"grace_minutes": 10**30}},
         {"baselines": [{"name": "a", "points": 1e308, "min_games": 1}]},
         {"deadlines": [{"name": "a", "at": "2026-12-01T00:00:00Z", "grace_minutes": 10**30}]},
-        {"deadlines": [{"name": "a", "at": "9999-12-31T23:59:00Z"}]},
+        {"deadlines": [{"name": "a", "at": "3000-01-01T00:00:00Z"}]},
         {"deadlines": [{"name": "a", "at": "1969-12-31T23:59:00Z"}]},
     ):
         with pytest.raises(ValidationError):
             LadderSettings.model_validate(settings)
+    LadderSettings.model_validate({"deadlines": [{"name": "a", "at": "2999-12-31T23:59:00Z"}]})
 
 
 @pytest.mark.parametrize("value", ["1" * 5000, "[" * 5000])
@@ -84,6 +88,46 @@ def test_a_wrong_name_is_explained_without_a_regular_expression() -> None:
         parse_settings('[web]\nbase_url = "https://a/b"\n', Path("ladder.toml"))
     with pytest.raises(LadderError, match="gradebook_column: use parentheses only for"):
         parse_settings('[grades]\ngradebook_column = "Coup (B)"\n', Path("ladder.toml"))
+    with pytest.raises(LadderError, match="Its deadlines: none"):
+        parse_settings("", Path("ladder.toml")).deadline("a")
+
+
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "ladder.toml"
+    for make, problem in (
+        (lambda: None, "isn't a ladder: it has no ladder.toml"),
+        (lambda: file.write_bytes(b"\xff"), "isn't valid TOML"),
+        (lambda: (file.unlink(), file.mkdir()), "can't be read: Is a directory"),
+    ):
+        make()
+        with pytest.raises(LadderError, match=problem):
+            read_settings(tmp_path)
+
+
+def test_the_url_of_a_database_may_have_any_letter() -> None:
+    url = "sqlite:///\U0001f0cf.db"
+    for text in ("", '# first\ndatabase = "x"\n'):
+        settings = parse_settings(with_database(f"{text}[course]\ntitle = 'y'\n", url), Path("ladder.toml"))
+        assert (settings.database, settings.course.title) == (url, "y")
+
+
+def test_the_audit_log_describes_changes_by_the_labels_of_forms() -> None:
+    reason = 'quotas.max_upload_mb: 16 → 8; deadlines: removed a; deadlines "b".at: x → y; unknown.key: 1 → 2'
+    assert describe_settings(reason) == (
+        'Quotas, Size of an upload: 16 → 8; Deadlines: removed a; Deadlines "b", Due at: x → y; unknown.key: 1 → 2'
+    )
+
+
+def test_a_form_writes_what_it_changes_and_no_unset_default(tmp_path: Path) -> None:
+    """A value that is the default of today is written over another one."""
+    with closing(make_ladder(tmp_path / "spring")) as ladder:
+        file = ladder.path / "ladder.toml"
+        before = re.sub("(?m)^max_upload_mb.*\n", "", file.read_text())
+        file.write_text(before)
+        for bots in ("3", "1"):
+            values = {"max_bots_per_user": bots, "max_upload_mb": "16"}
+            change_settings(ladder, "quotas", None, values=values, sha256=hash_settings(ladder.path), actor="staff")
+            assert file.read_text() == before.replace("max_bots_per_user = 1 ", f"max_bots_per_user = {bots} ")
 
 
 def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:
@@ -120,4 +164,6 @@ def test_the_fields_of_a_form_have_the_limits_of_their_settings() -> None:
     assert attributes["baselines", "points"] == {"min": 0, "max": 1_000_000, "required": True, "step": "any"}
     assert attributes["baselines", "min_games"]["step"] == 1
     assert "required" not in attributes["baselines", "min_games"]
+    assert "required" not in attributes["course", "title"]
+    assert attributes["quotas", "max_bots_per_user"]["required"]
     assert [place for place, found in attributes.items() if "title" in found] == [("deadlines", "name")]

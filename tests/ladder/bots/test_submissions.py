@@ -177,13 +177,14 @@ def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: 
 
 
 def test_case_and_repeated_spaces_in_a_bots_name_make_no_other_bot(ladder: Ladder) -> None:
-    """A stored bot keeps its name, though an older version accepted one that looks alike."""
+    """A stored bot keeps its name, though an older version accepted one that looks alike: the most alike counts."""
     for number, name in enumerate(("Die Straße", "DIE STRASSE", "die  straße"), 1):
         assert send(ladder, "ada", number, name).version_ref == f"Die Straße@{number}"
     with pytest.raises(LadderError, match="belongs to another user"):
         send(ladder, "bob", "", "DIE   STRAßE")
     ladder.database.write(lambda connection: store.get_or_create_bot(connection, "Die  Straße", 2, NOW))
-    assert send(ladder, "ada", 4, "Die  Straße").version_ref == "Die  Straße@1"
+    for number, name in enumerate(("Die  Straße", "die  straße"), 1):
+        assert send(ladder, "ada", f"4.{number}", name).version_ref == f"Die  Straße@{number}"
 
 
 @pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])
@@ -275,7 +276,9 @@ def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> No
 
 
 def test_submitting_earlier_files_again_makes_a_new_version(ladder: Ladder) -> None:
-    assert [sent(ladder, code, at=NOW + at)[0] for at, code in enumerate((1, 2, 1, 1))] == [1, 2, 3, 3]
+    """Three come at the same moment. Only the next version is compared with files of an earlier time."""
+    assert [sent(ladder, code, at=NOW + at // 3)[0] for at, code in enumerate((1, 2, 1, 1))] == [1, 2, 3, 3]
+    assert sent(ladder, 2, EARLIER) == (4, EARLIER)
 
 
 def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:

@@ -411,7 +411,7 @@ def test_settings_are_changed_by_forms_and_their_file_keeps_comments(web: Pages,
         (plays | {"beats": ""}, '<p class="bad" role="alert" data-still>A baseline'),
         (plays | {"beats": "x"}, "There is no bot &#34;x&#34;"),
         (new | {"at": "tomorrow"}, "&#34;tomorrow&#34; isn&#39;t a date"),
-        ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
+        ({"table": "deadlines", "index": "0", "remove": "true"}, "doesn&#39;t exist"),
         (new | {"remove": "true"}, "doesn&#39;t exist"),
         ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "Saved is now: Bots of a user or team: 3, "),
     ):
@@ -544,6 +544,8 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     moved = change(409, table="deadlines", index="0", **same | {"at": "2096-01-01T00:00"})
     assert "Extensions end before the new time of the deadline, and give no more time: ada" in moved
     release_grades(web.ladder, "one", "staff", None, deadline="last", incomplete=True)
+    renamed = change(400, table="deadlines", index="0", **same | {"name": "new"})
+    assert "Grades of &#34;last&#34; are released, so its name stays" in renamed
     asked = change(409, table="deadlines", index="0", remove="true")
     assert confirm("/admin/settings", asked) == [
         "Extensions don&#39;t apply any more: ada",
