@@ -6,7 +6,7 @@ mistake behind a fault. This package prints nothing and must not know click.
 
 from arena.checks.bot_check import BotCheck, smoke_test
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
-from arena.checks.check_settings import BUILD_S, ENDURANCE_S, HELLO_S, PAUSE_S, TIMEOUTS, CheckSettings
+from arena.checks.check_settings import BUILD_S, ENDURANCE_S, HELLO_S, PAUSE_S, CheckSettings
 from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckStepView
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.endurance import Endurance

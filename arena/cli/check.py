@@ -26,7 +26,7 @@ from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run_models import import_models, refuse_budget
 from arena.escaping import escape_control
 from arena.formatting import format_count
-from arena.referee import UNTIMED_MS
+from arena.referee import TIME_LIMITS, MatchSettings
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import decode, escape_bytes
@@ -190,7 +190,7 @@ def gradescope_results(bot: str, steps: Sequence[checks.CheckStep]) -> str:
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
-    help="Check only the requests of this ruleset.  [all presets]",
+    help="Check only the requests of this ruleset, with the limits of its file.  [all presets]",
 )
 @console.option(
     "--start-ms",
@@ -248,6 +248,11 @@ def check(
     choice, reasons = options.choose_sandbox(sandbox, docker_runtime, docker_image)
     with _exit_on_check_errors(), scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
+        flags = {"start_ms": start_ms, "limit_ms": limit_ms, "bank_ms": bank_ms}
+        longest: dict[str, float | None] = {
+            name: ms and min(ms, TIME_LIMITS[name].maximum) for name, ms in flags.items()
+        }
+        timing, limits = options.combine_limits(longest, rules or "coup")
         settings = checks.CheckSettings(
             box,
             choice,
@@ -255,8 +260,9 @@ def check(
             idle_s=_IDLE_S if choice.isolates else math.inf,
             enough_s=_ENOUGH_S,
             on_build=_note_build,
-            hello_s=_to_seconds(start_ms, checks.HELLO_S),
-            timeouts=_choose_timeouts(limit_ms, bank_ms),
+            match_settings=MatchSettings(timing=timing, limits=limits),
+            hello_s=timing.start_ms / 1000,
+            timeouts=checks.Timeouts(timing.limit_ms / 1000, timing.bank_ms / 1000),
         )
         if not quick:
             settings = replace(settings, endurance_s=checks.ENDURANCE_S, pause_s=checks.PAUSE_S)
@@ -286,17 +292,6 @@ def _exit_on_check_errors() -> Iterator[None]:
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
         console.fail(f"bots can't be checked: {console.os_error_reason(problem)}")
-
-
-def _choose_timeouts(limit_ms: int | None, bank_ms: int | None) -> checks.Timeouts:
-    """Return the time limits of answers; None: the default of a match."""
-    defaults = checks.TIMEOUTS
-    return checks.Timeouts(_to_seconds(limit_ms, defaults.free_s), _to_seconds(bank_ms, defaults.bank_s))
-
-
-def _to_seconds(limit_ms: int | None, default_s: float) -> float:
-    """Return a limit in seconds, at most 24 days; None: the default."""
-    return default_s if limit_ms is None else min(limit_ms, UNTIMED_MS) / 1000
 
 
 def _check_bots(

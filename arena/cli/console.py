@@ -149,6 +149,14 @@ def fail(text: str) -> NoReturn:
     raise CommandEnd(1, text)
 
 
+def write_html(file: Path, page: str) -> None:
+    """Write a page. Exits with 1 if the file can't be written."""
+    try:
+        file.write_text(page, encoding="utf-8", errors="replace")
+    except OSError as problem:  # which names no file if the disk is full
+        fail(f"{file}: {problem.strerror}; name another file")
+
+
 def exit_on_os_error(problem: OSError) -> NoReturn:
     """Print a system call's error, and exit: with 1 for HOST_ERRNOS, else with 2.
 

@@ -484,10 +484,7 @@ def write_page(
         for path, games_of_file in groupby(games, key=lambda chosen_game: chosen_game[2])
     ]
     shown_bot = opening_bot if viewer is None else None
-    try:
-        file.write_text(replay_page(matches, f"Coup: {title}", shown_bot, review), encoding="utf-8", errors="replace")
-    except OSError as problem:
-        console.fail(f"{console.os_error_reason(problem)}; name another file")
+    console.write_html(file, replay_page(matches, f"Coup: {title}", shown_bot, review))
     cards = "all cards" if viewer is None else f"only what {viewer} could know"
     opening = "" if shown_bot is None else f", and opens with what {shown_bot} knew"
     console.print_note(

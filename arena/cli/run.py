@@ -181,7 +181,7 @@ def _plan_config(run_options: RunOptions, choice: SandboxChoice, make_config: Ma
     ruleset = load_ruleset(run_options.rules or "coup")
     bots = load_named_bots(run_options.bots, choice.name, models=run_options.models)
     if len(bots) < 2:
-        console.usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
+        console.usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample:honest")
     return make_config(run_options, bots, make_settings(run_options, ruleset), choice)
 
 

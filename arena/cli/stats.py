@@ -39,7 +39,7 @@ def stats_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
         yield from _format_overview(stats)
         return
     if stats.of_one_match:
-        yield Text(report.ONE_MATCH, "dim")
+        yield Text(f"a rate with {NO_VALUE} has {report.ONE_MATCH}", "dim")
     yield ""
     for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
         yield from _format_comparison(bot, pair, stats.records.paths[0])
@@ -66,7 +66,7 @@ def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
         rates += (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"))
         rates += (bot.bluffs.get(ALL), bot.challenged.get(ALL))
     if any(rate is not None and rate.low is None for rate in rates):
-        yield Text(report.ONE_MATCH, "dim")
+        yield Text(f"a rate with {NO_VALUE} has {report.ONE_MATCH}", "dim")
     yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
     for make_table in (_make_result_table, _make_bluff_table, _make_reaction_table):
         yield ""
@@ -180,7 +180,7 @@ def _describe_faults(bot: report.Profile) -> str:
 def _format_largest_differences(pair: report.ComparedBot) -> Iterator[RenderableType]:
     """Yield the clear differences with what to try, the largest first."""
     if not pair.largest:
-        yield "nothing to try: no difference is clear, or the reference wins no more games than the bot"
+        yield "nothing to try: no clear difference has advice, or the reference wins no more games than the bot"
         return
     yield ""
     rows = [
@@ -384,10 +384,7 @@ def _select_bots(
 def _write_page(file: Path, result: report.StatsReport) -> None:
     """Write the page with plots. Exits with 1 if the file can't be written."""
     bots = result.bots[0].bot if len(result.bots) == 1 else "all bots"
-    try:
-        file.write_text(stats_page(result, f"{bots} in {_describe_source(result)}"), encoding="utf-8", errors="replace")
-    except OSError as problem:
-        console.fail(f"{console.os_error_reason(problem)}; name another file")
+    console.write_html(file, stats_page(result, f"{bots} in {_describe_source(result)}"))
     console.print_note(f"{format_count(len(result.bots), 'bot')} in {file}: open it in a browser")
 
 

@@ -261,7 +261,10 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
             result = make_study_report(stored_study, playouts, lambda: count("judged game"))
         except (RecordFileError, RecordError) as problem:
             console.usage_error(str(problem))
-        write_report(stored_study, result, folder, lambda: count("replay"))
+        try:
+            write_report(stored_study, result, folder, lambda: count("replay"))
+        except OSError as problem:  # which names no file if the disk is full
+            console.fail(f"the report can't be written into {folder}: {problem.strerror}; name another --out")
     if as_json:
         console.print_json(result, folder)
         return

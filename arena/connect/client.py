@@ -460,5 +460,5 @@ def _refusal_text(refusal: InvalidStatus) -> str:
     with suppress(ValueError, KeyError, TypeError):
         return str(json.loads(body)["error"])
     if status in (401, 403):
-        return "the server rejected the token"
+        return "the server rejected the token, or URL isn't the address of a seat; to open a table, add --challenge"
     return "the server doesn't have this table" if status == 404 else f"the server answered with status {status}"

@@ -92,7 +92,10 @@ class RunConfig:
         """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
         command = config.get("command", "run")
         if command != cls.COMMAND:
-            raise FolderError(f"this isn't a folder of arena {cls.COMMAND}: resume it with arena {command} --resume")
+            raise FolderError(
+                f"this is a folder of arena {command}, not of arena {cls.COMMAND}: resume it with arena {command} "
+                "--resume, or name another folder"
+            )
         if config.get("run") != VERSION:
             raise FolderError(
                 f"run.json has version {config.get('run')!r}, but this arena reads version {VERSION}: "

@@ -125,7 +125,7 @@ class RunBuilds:
             raise FolderError(f"{self.path} exists already; remove it, or name another --out")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
+        except OSError as problem:
             raise FolderError(f"{self._run} can't be created: {problem.strerror}; name another --out") from None
         self._lock = lock_folder(self.path)
         if self._lock is None:

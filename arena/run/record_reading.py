@@ -25,7 +25,9 @@ def find_record_files(path: Path) -> list[Path]:
             # The longest names are last, because a match's number has six digits or more.
             files = sorted(folder.glob("*.jsonl"), key=lambda file: (len(file.name), file.name))
             if not files:
-                raise RecordFileError(f"{path} contains no records.\nName a run's folder or a record file.")
+                is_run = (path / "run.json").exists()
+                remedy = "Resume the run: no match has ended." if is_run else "Name a run's folder or a record file."
+                raise RecordFileError(f"{path} contains no records.\n{remedy}")
             return files
         if path.exists():
             return [path]

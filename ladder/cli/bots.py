@@ -164,7 +164,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     first_id, last_id = queued.matches[0], queued.matches[-1]
     matches = f"match {first_id}" if first_id == last_id else f"matches {first_id} to {last_id}"
     quota = "" if queued.remaining is None else f"; challenges left today: {queued.remaining}"
-    text = f"{matches} of {', '.join(queued.version_refs)} are queued{quota}"
+    text = f"queued {matches} of {', '.join(queued.version_refs)}{quota}"
     print_result(queued, as_json, text, f"see the result: arena ladder match {quote_path(folder)} {first_id}")
 
 

@@ -66,7 +66,7 @@ def test_a_file_name_that_acts_on_a_terminal_is_escaped(place: Place) -> None:
 # --- numbers and names ------------------------------------------------------------------------------------------------
 
 USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
-    "one bot": (("a.py",), ("at least 2 bots, not 1", "arena run mybot.py")),
+    "one bot": (("a.py",), ("at least 2 bots, not 1", "arena run mybot.py sample:honest")),
     "more seats than bots": (("a.py", "b.py", "--seats", 3), ("3 seats for 2 bots",)),
     "match games that are no multiple of the seats": (
         ("a.py", "b.py", "--match-games", 5),
@@ -150,6 +150,11 @@ def test_a_full_stdout_is_reported_and_the_results_are_kept(place: Place) -> Non
     output = process.stderr.splitlines()[-1]
     assert output == "arena: standard output can't be written: No space left on device; the results are in out"
     assert len((place.folder / "out" / "results.jsonl").read_text().splitlines()) == 4
+    for command in ("stats", "replay"):
+        page = place.call(command, "out", "--html", "/dev/full")
+        assert (page.code, page.err) == (1, "arena: /dev/full: No space left on device; name another file\n")
+    study = place.call("study", "report", "out")
+    refused(study, "this is a folder of arena run, not of arena study run: resume it with arena run --resume")
     for words in (["--help"], ["run", "--help"], ["--version"]):
         with Path("/dev/full").open("w") as full:
             process = completed(words, cwd=place.folder, env=place.environment(), stdout=full)

@@ -290,6 +290,17 @@ def test_correct_bots_pass(place: Place, name: str, text: str) -> None:
     assert "  fail  " not in ran.out
 
 
+def test_a_check_tells_the_bot_the_limits_that_it_uses(place: Place) -> None:
+    """An option wins over the file of the rules, as in `arena run`."""
+    (place.folder / "my.toml").write_text("[limits]\nlimit_ms = 2000\nstart_ms = 9000\nmemory_mb = 512\n")
+    told = '[message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms", "memory_mb")]'
+    text = LOOP.replace("        seed =", f"        assert {told} == [3000, 1500, 9000, 512]\n        seed =")
+    text = text.replace("        choice =", '        assert message["clock"]["limit_ms"] == 3000\n        choice =')
+    ran = run_check(place, place.bot("bot.py", text), "--rules", "my.toml", "--limit-ms", 3000)
+    assert ran.code == 0, ran.out
+    assert "of 3000 ms" in ran.out
+
+
 def test_a_failure_can_be_repeated_by_hand(place: Place) -> None:
     ran = place.run(
         "check", place.bot("my bot.py", LOOP.replace("        choice", "        1 // 0\n        choice", 1))

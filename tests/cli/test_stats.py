@@ -92,7 +92,8 @@ def test_csv_has_a_line_for_each_rate(recorded_run: Place) -> None:
     ("arguments", "words"),
     [
         ([], "name a run's folder or a record"),
-        (["empty"], "empty contains no records"),
+        (["empty"], "empty contains no records. Name a run's folder"),
+        (["stopped"], "stopped contains no records. Resume the run: no match has ended."),
         (["half.jsonl"], "half.jsonl: the record is cut off"),
         (["half.jsonl", "future.jsonl"], "and 1 file more"),
         (["new", "--bot", "unknown"], "its bots are bot"),
@@ -113,6 +114,8 @@ def write_broken_records(folder: Path) -> None:
     (folder / "half.jsonl").write_text(text[:-20])
     (folder / "future.jsonl").write_text(text.replace('"record":4', '"record":99', 1))
     (folder / "empty").mkdir()
+    (folder / "stopped").mkdir()
+    (folder / "stopped" / "run.json").write_text("{}")
 
 
 def rename_bots(record: Record, *bots: str) -> Record:

@@ -159,7 +159,7 @@ def test_a_program_that_floods_is_killed() -> None:
         ("http://a..b/program", "secret1", 2, "its host or its port isn't allowed"),
         ("HTTP://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
         ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
-        ("{url}/nothing", "secret1", 1, "the server rejected the token"),
+        ("{url}/nothing", "secret1", 1, "or URL isn't the address of a seat; to open a table, add --challenge"),
         ("{url}/program", "wrong", 1, "the table rejected the token"),
         ("{url}/program", "withdrawn", 1, "this token was withdrawn"),
         ("{url}/program", "two words", 2, "doesn't contain a token"),

@@ -74,6 +74,12 @@ def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_pat
     assert (in_use / "logs" / "build-cbot.log").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_refused_with_what_to_name(tmp_path: Path) -> None:
+    building = RunBuilds(tmp_path / ("x" * 250))
+    with pytest.raises(FolderError, match="xx can't be created: File name too long; name another --out"):
+        build(building, tmp_path)
+
+
 def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: Path, in_use: Path) -> None:
     """Otherwise they would be moved into its folder, or removed."""
     folder = RunFolder(tmp_path / "out", record_results)

@@ -240,6 +240,11 @@ def test_a_used_up_budget_leaves_whole_deals(whole: Whole) -> None:
     assert "too much: about 1080 calls, and the budget allows" in stopped.err
     with (place.folder / "short" / "models" / "reserved.jsonl").open("a") as reserved:
         reserved.write('{"call": 99999, "tokens": 5, "dollars": 0.1}\n')
+    unwritten = place.call("study", "report", "short", "--playouts", 0, "--out", "short.toml")
+    assert (unwritten.code, "written into short.toml: Not a directory; name another --out" in unwritten.err) == (
+        1,
+        True,
+    )
     found = report(place, "short")
     page = (place.folder / "short" / "report" / "report.html").read_text()
     assert "cut off by a crash, or open</th><td class='number'>1</td>" in page
