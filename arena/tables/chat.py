@@ -38,7 +38,7 @@ class TableChat:
         self._store = store
         self._lines: deque[Message] = deque(maxlen=MAX_SHOWN_LINES)
         self._queues: dict[object, asyncio.Queue[Message]] = {}
-        self._free_at: dict[object, float] = {}  # the loop's time from which on a client may write again
+        self._resting: set[object] = set()  # clients that wrote within the last _MIN_INTERVAL_S
 
     async def follow(self, client: object, slot: int | None, login: str | None) -> AsyncIterator[Message]:
         """Yield the messages to the client of a slot or a login, which may write: first the newest lines.
@@ -55,7 +55,7 @@ class TableChat:
                 yield await queue.get()
         finally:
             del self._queues[client]
-            self._free_at.pop(client, None)
+            self._resting.discard(client)
 
     def set_playing(self, playing: bool) -> None:
         """Apply the mode when games begin or end, and tell all clients if the chat opens or closes."""
@@ -71,13 +71,13 @@ class TableChat:
 
         slot, login: of the writer. handle: the writer's in the match, None for a spectator.
         """
-        now = asyncio.get_running_loop().time()
         if reason := self._closed_reason():
             self._show(client, handle, f"The chat is {reason}.")
-        elif now < self._free_at.get(client, 0.0):
+        elif client in self._resting:
             self._show(client, handle, "Wait a second between two lines.")
         elif client in self._queues:
-            self._free_at[client] = now + _MIN_INTERVAL_S
+            self._resting.add(client)
+            asyncio.get_running_loop().call_later(_MIN_INTERVAL_S, self._resting.discard, client)
             self._store(slot, login, text, partial(self._show, client, handle))
 
     def keep(self, ids: Collection[int]) -> None:

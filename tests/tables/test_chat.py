@@ -75,7 +75,7 @@ def test_a_client_gets_the_newest_lines_and_later_ones_until_too_many_wait() -> 
         late = await anext(chat.follow("late", None, None))
         assert [line["id"] for line in late["chat"]] == list(range(100, 150))
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), WAIT_S))
 
 
 def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
