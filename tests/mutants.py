@@ -40,7 +40,7 @@ FILES = {
 TESTS = {
     "referee": "referee/test_{examples,faults}.py referee/process/test_{seat_poller,seat}.py"
     " referee/test_{table_talk,own_time,sent_lines,bad_bots,visibility}.py local referee/process/test_clock.py"
-    " ladder/grading/test_one_number.py",
+    " ladder/grading/test_one_number.py checks/test_mistakes.py",
     "clock": "referee/process/test_{meter,clock,seat_poller,seat}.py referee/test_{own_time,examples,faults}.py",
     "judge": "referee/process/test_{judge,seat_poller}.py"
     " referee/test_{examples,faults,table_talk,own_time,bad_bots}.py",

@@ -112,15 +112,12 @@ class SeatPoller:
                 self._poll.register(seat.box.stdin, select.POLLOUT)
             lines.append((seat, meter, allowed_s))
         sent_at = self._clock()
-        waiting = []
-        for seat, meter, allowed_s in lines:
+        for _, meter, allowed_s in lines:
             meter.start(sent_at, allowed_s)
-            if seat.waiting and seat.gone_code is None:
-                waiting.append((seat, meter))
-        self._await(waiting, sent_at)
+        self._await([(seat, meter) for seat, meter, _ in lines], sent_at)
         return [self._take_reply(seat, meter) for seat, meter, _ in lines]
 
-    def _await(self, waiting: list[_MeteredSeat], sent_at: float) -> None:
+    def _await(self, asked: list[_MeteredSeat], sent_at: float) -> None:
         """Poll until each of these seats has answered, is gone, or is out of time; all clocks started at `sent_at`.
 
         A poll lasts at most _SLOW_S until one finds no output or _SLOW_S has passed: then the bots are slow, and it
@@ -132,7 +129,9 @@ class SeatPoller:
             self._polled_ns = self._waited_ns()
         next_check_at = sent_at + _TICK_S
         is_slow = False
-        while waiting:
+        while waiting := [pair for pair in asked if pair[0].waiting and pair[0].gone_code is None]:
+            if is_slow:
+                self._slow_down(waiting)
             now, last_polled_at = self._clock(), self._polled_at
             left_s = min([meter.look_at for _, meter in waiting]) - now  # to the first deadline
             nap_s = max(0.0, min(left_s, _TICK_S if is_slow else _SLOW_S))
@@ -150,10 +149,7 @@ class SeatPoller:
                 self._expire_late(waiting, now, left_s)
             if self._polled_at - last_polled_at > nap_s + _STALLED_S:
                 self._require_untimed(waiting, self._polled_at - last_polled_at)
-            waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
             is_slow = is_slow or now >= sent_at + _SLOW_S
-            if waiting and is_slow:
-                self._slow_down(waiting)
 
     def _slow_down(self, waiting: Sequence[_MeteredSeat]) -> None:
         """Take the steps that are delayed until the bots are slow."""

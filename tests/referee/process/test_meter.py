@@ -42,6 +42,8 @@ def start(box: ReadBox, first: CpuUsage, cores: float = 1.0, reports: bool = Tru
 def test_a_wait_for_a_core_is_not_charged_and_the_time_is_read_again_soon() -> None:
     box = ReadBox()
     meter = start(box, usage(0, 0))
+    assert meter.check_time(0.5, 0)
+    assert meter.look_at == 1.0
     box.task = usage(0.5, 1.5)
     assert meter.check_time(2.0, 0)
     assert meter.own_s == 0.5

@@ -1,6 +1,8 @@
 """Tests of one exchange of a poller: pipes without a process, and a clock whose readings the test sets."""
 
+import fcntl
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -186,6 +188,17 @@ def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: pr
     assert reply.own_s == 1.0
 
 
+def test_no_usage_is_read_for_answers_in_the_first_millisecond(clock: Readings) -> None:
+    """Reading it has a cost, so bots that answer at once are charged wall time."""
+    boxes = PipeBox(), PipeBox()
+    seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
+    for box in boxes:
+        box.tasks = lambda: pytest.fail("the usage was read")
+    clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: boxes[1].says(choice(2))}
+    replies = polling(clock, *seats, own=True).exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
+    assert list(map(chosen, replies)) == [1, 2]
+
+
 def test_an_answer_in_the_first_millisecond_is_charged_by_wall_time(
     box: PipeBox, seat: process.Seat, clock: Readings
 ) -> None:
@@ -302,11 +315,40 @@ def test_an_answer_before_the_output_was_closed_counts(
     assert chosen(exchange(poller, seat, clock)) == 1
 
 
+@pytest.mark.parametrize(("pieces", "chosen_index"), [((b'{"id":1,"choice":1}', b"\n"), 1), ((b"x", choice(1)), None)])
+def test_a_line_that_comes_in_pieces_is_one_line(
+    box: PipeBox,
+    poller: process.SeatPoller,
+    seat: process.Seat,
+    clock: Readings,
+    pieces: tuple[bytes, bytes],
+    chosen_index: int | None,
+) -> None:
+    clock.on = {3: lambda: box.says(pieces[0]), 5: lambda: box.says(pieces[1])}
+    reply = exchange(poller, seat, clock)
+    assert (chosen(reply) if isinstance(reply, process.ReplyReceived) else None) == chosen_index
+    clock.on = {3: lambda: box.says(choice(0, 2))}
+    assert chosen(exchange(poller, seat, clock)) == 0
+    assert seat.stray_count == 0
+
+
 def test_the_end_of_standard_error_is_kept(box: PipeBox, poller: process.SeatPoller, seat: process.Seat) -> None:
     """It shows the author why the bot died, and the referee isn't polling when it ends a process."""
-    os.write(box.errors, b"KeyError: 'duke'\n")
+    size = 1024
+    if sys.platform == "linux":  # a bot may enlarge its pipe
+        size = fcntl.fcntl(box.errors, fcntl.F_SETPIPE_SZ, 2**18)
+    os.write(box.errors, b"KeyError: 'duke'\n".rjust(size))
     poller.remove(seat)
-    assert seat.capture.render() == b"KeyError: 'duke'\n"
+    assert seat.capture.render().endswith(b" KeyError: 'duke'\n")
+
+
+def test_what_a_bot_wrote_before_a_request_is_above_its_log_marker(box: PipeBox, seat: process.Seat) -> None:
+    for number in range(3):
+        seat.set_marker(f"--- turn {number} ---")
+        os.write(box.errors, b"%d\n" % number)
+        if number != 1:  # then the referee hasn't read it before the next request
+            seat.receive_stderr()
+    assert seat.capture.render() == b"--- turn 0 ---\n0\n--- turn 1 ---\n1\n--- turn 2 ---\n2\n"
 
 
 def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
@@ -315,15 +357,16 @@ def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
     """A seat whose output was closed is removed; its standard error is read once more. Its end may come later."""
     seat.leave("closed")
 
-    def ends() -> Exit:
-        os.write(box.errors, b"bye\n")
-        box.ends = lambda: Exit(1, None)
-        return Exit(1, None)
+    looks = 0
 
-    def lives() -> None:
-        box.ends = ends
+    def ends() -> Exit | None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            os.write(box.errors, b"bye\n")
+        return Exit(1, None) if looks >= 3 else None
 
-    box.ends = lives
+    box.ends = ends
     assert exchange(poller, seat, clock) == process.ProcessExited("exited", Exit(1, None))
     assert seat.capture.render() == b"bye\n"
 
