@@ -472,7 +472,7 @@ def _is_as_shown(old: Any, new: Any, text: str) -> bool:
     """
     if isinstance(old, datetime):
         return len(text) == len("2026-12-01T23:59") and _format_value(new) == _format_value(old)
-    return isinstance(old, float) and text == _format_value(old)
+    return text == _format_value(old)
 
 
 def _describe_value(value: Any) -> str:

@@ -72,7 +72,7 @@ TOGETHER = (
 # Files for `make test-all`.
 LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail at random moments.
-    r"ladder/test_(kills|kills_on_dask|faults|lost_answers)\.py"
+    r"ladder/test_(kills|kills_on_dask|faults)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|workers/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset.

@@ -51,9 +51,10 @@ TESTS = {
     "finals": "ladder/grading ladder/test_{deadlines,round_queue,ladder}.py ladder/web/test_admin.py",
     "submissions": "ladder/bots/test_{submissions,quotas}.py ladder/users/test_{users,teams,sign_up}.py"
     " ladder/test_{activation,deadlines,ladder}.py ladder/grading/test_lateness.py ladder/web/test_submissions.py",
-    "accounts": "ladder/users/test_{credentials,sign_up,users,teams}.py ladder/web/test_{home,join,passwords}.py",
+    "accounts": "ladder/users/test_{credentials,sign_up,users,teams}.py ladder/test_lost_answers.py"
+    " ladder/web/test_{home,join,passwords}.py",
     "chat": "ladder/test_chat.py tables/test_{chat,table}.py ladder/web/test_chat.py",
-    "settings": "ladder/test_{settings,operation,deadlines}.py ladder/grading/test_grades.py"
+    "settings": "ladder/test_{settings,operation,deadlines,lost_answers}.py ladder/grading/test_grades.py"
     " ladder/web/test_{course,admin,openid}.py test_docs.py",
 }
 SWAPS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "and": "or", "+": "-", "True": "False"}

@@ -128,6 +128,9 @@ def test_a_form_writes_what_it_changes_and_no_unset_default(tmp_path: Path) -> N
             values = {"max_bots_per_user": bots, "max_upload_mb": "16"}
             change_settings(ladder, "quotas", None, values=values, sha256=hash_settings(ladder.path), actor="staff")
             assert file.read_text() == before.replace("max_bots_per_user = 1 ", f"max_bots_per_user = {bots} ")
+        values = {"max_penalty_percent": "50.5"}
+        change_settings(ladder, "lateness", None, values=values, sha256=hash_settings(ladder.path), actor="staff")
+        assert ladder.settings.lateness.max_penalty_percent == 50.5
 
 
 def test_a_form_shows_the_grace_period_that_a_deadline_itself_sets() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, case, update
 
+from arena.bots import BotError
 from ladder import store
 from ladder.activation import disable_bot
 from ladder.bots import get_remaining_quota, submit_bot, submit_folder
@@ -18,7 +19,7 @@ from ladder.ladder import Ladder
 from ladder.match_pages import view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.users import join_teams
+from ladder.users import create_account, issue_secret, join_teams, set_suspended, set_withdrawn
 from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import (
@@ -121,12 +122,29 @@ def test_a_disabled_bot_leaves_its_owner_the_quota(ladder: Ladder, tmp_path: Pat
     (path := tmp_path / "second.py").write_text(PY)
     with pytest.raises(LadderError, match=r"quota of 1 bot .* is used up: first"):
         submit_bot(ladder, path, "ada", name="second")
-    disable_bot(ladder, "first", "prof", "it hangs")
-    with ladder.reading(Viewer("ada")) as context:
-        assert get_remaining_quota(ladder, context).can_add_bot
+    for can_add in (False, True):
+        with ladder.reading(Viewer("ada")) as context:
+            assert get_remaining_quota(ladder, context).can_add_bot == can_add
+        disable_bot(ladder, "first", "prof", "it hangs")
     assert submit_bot(ladder, path, "ada").version_ref == "second@1"
     for files in (ladder.path / "first.py", path):  # version 1 again, and a new one
         assert submit_bot(ladder, files, "ada", name="first").disabled_reason == "it hangs"
+
+
+def test_staff_submits_for_users_that_take_part(ladder: Ladder) -> None:
+    link = issue_secret(ladder, "staff", "join", "staff", "ask").secret
+    create_account(ladder, link, "cyd", "Cyd", "")
+    set_suspended(ladder, "bob", True, "staff", "copied")
+    set_withdrawn(ladder, "dan", True, "staff", "moved")
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [login for login, _ in get_remaining_quota(ladder, context).owners or ()] == ["ada", "eve"]
+
+
+def test_a_program_larger_than_the_limit_is_rejected(ladder: Ladder, tmp_path: Path) -> None:
+    configure(ladder, max_upload_mb=1)
+    (path := tmp_path / "big.py").write_text(PY + "x" * (1 << 20))
+    with pytest.raises(BotError, match="1 MB"):
+        submit_bot(ladder, path, "ada")
 
 
 def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:

@@ -304,6 +304,31 @@ class ForgetfulDatabase(Database):
         return super().write(act)
 
 
+class BusyDatabase(Database):
+    """A database in which something else happens before each write."""
+
+    meanwhile: Callable[[], None]
+
+    def write(self, act: Callable[[Connection], T]) -> T:
+        self.meanwhile()
+        return super().write(act)
+
+
+def test_a_password_that_is_changed_during_its_verification_is_wrong(ladder: Ladder) -> None:
+    viewer = users.authenticate_secret(ladder, sign_in(ladder, "ada").secret, "session")
+    first, *others = ("a first pass phrase", "a second pass phrase", "a third pass phrase")
+    users.set_password(ladder, viewer, first)
+    with closing(BusyDatabase(ladder.database.url)) as database:
+        busy = Ladder(ladder.path, database, ladder.play, b"key")
+        busy.clock = ladder.clock
+        database.meanwhile = lambda: users.set_password(ladder, viewer, others[0], first)
+        with pytest.raises(users.AuthenticationError, match="the password is wrong"):
+            users.sign_in_by_password(busy, "ada", first)
+        database.meanwhile = lambda: users.set_password(ladder, viewer, others[1], others[0])
+        with pytest.raises(LadderError, match="changed elsewhere"):
+            users.set_password(busy, viewer, first, others[0])
+
+
 def test_a_sign_up_whose_reply_was_lost_is_repeated_after_the_link_has_expired(ladder: Ladder) -> None:
     ladder.clock = Clock(1e6)
     secret = link(ladder)

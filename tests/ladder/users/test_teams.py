@@ -445,6 +445,7 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     with ladder.reading(viewer(ladder, "ada")) as context:
         output = bots.get_remaining_quota(ladder, context)
     assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
+    assert (output.suggested_name, output.resets_at) == (None, 12 * 86_400)
     users.leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "5", "bot-bob").version_ref == "bot-bob@3"
     with pytest.raises(LadderError, match="belongs to another user"):

@@ -412,6 +412,7 @@ def test_settings_are_changed_by_forms_and_their_file_keeps_comments(web: Pages,
         (plays | {"beats": "x"}, "There is no bot &#34;x&#34;"),
         (new | {"at": "tomorrow"}, "&#34;tomorrow&#34; isn&#39;t a date"),
         ({"table": "deadlines", "index": "0", "remove": "true"}, "doesn&#39;t exist"),
+        ({"table": "quotas", "index": "0"}, "doesn&#39;t exist"),
         (new | {"remove": "true"}, "doesn&#39;t exist"),
         ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "Saved is now: Bots of a user or team: 3, "),
     ):
@@ -541,7 +542,7 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     assert "The extension ended in the past, on 3 Jan 1970 00:01 UTC" in asked
     both = extension | {"days": "2", "until": "2100-05-20T12:00"}
     assert "exactly one new end" in post(staff, "/admin/users/ada/extend", 400, **both)
-    moved = change(409, table="deadlines", index="0", **same | {"at": "2096-01-01T00:00"})
+    moved = change(409, table="deadlines", index="0", **same | {"at": "2020-05-20T12:00"})
     assert "Extensions end before the new time of the deadline, and give no more time: ada" in moved
     release_grades(web.ladder, "one", "staff", None, deadline="last", incomplete=True)
     renamed = change(400, table="deadlines", index="0", **same | {"name": "new"})
