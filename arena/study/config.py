@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from arena.bots import Bot, BotError
 from arena.coup import Ruleset, derive_key, from_dict, to_dict
 from arena.referee import MatchSettings, MatchSpec
-from arena.run import FolderError, RunConfig, load_ruleset
+from arena.run import FolderError, RunConfig, load_ruleset, load_ruleset_limits
 from arena.sandbox import SandboxChoice
 from arena.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches
 
@@ -186,6 +186,7 @@ def _make_conditions(study: "StudyFile", names: Sequence[str]) -> Iterator[Condi
     """
     players = names[: len(study.players)]
     substitutes = count(len(names))  # in the order of `bot_arguments`
+    limits = load_ruleset_limits(next(iter(study.conditions.values())).rules)
     for name, table in study.conditions.items():
         bots = list(range(len(names)))
         for player in table.players:
@@ -197,6 +198,8 @@ def _make_conditions(study: "StudyFile", names: Sequence[str]) -> Iterator[Condi
         rules = load_ruleset(table.rules)
         if problem := rules.problem(study.seats):
             raise BotError(f"conditions.{name}: {problem}")
+        if load_ruleset_limits(table.rules) != limits:
+            raise BotError(f"conditions.{name}: its rules need the same [limits] as those of the first condition")
         yield Condition(name, rules, tuple(bots))
 
 

@@ -117,9 +117,11 @@ def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
         (ANCHORS.replace("seats = 4", "seats = 5"), "5 seats need at least 4 anchors, not 3"),
         (MIXED.replace('"coup"', '"classroom"').replace("seats = 4", "seats = 2"), "conditions.quiet: "),
         (MIXED.replace("sample:honest", "~no-such-user/bot", 1), "~no-such-user/bot"),
+        (MIXED.replace("open-table", "fast.toml"), "conditions.talk: its rules need the same [limits] as those of"),
     ],
 )
 def test_an_impossible_study_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "fast.toml").write_text("[limits]\nlimit_ms = 100\n")
     with pytest.raises(BotError) as refused:
         make(tmp_path, text)
     assert problem in str(refused.value)
