@@ -172,7 +172,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("version", metavar="[VERSION]", type=RowNumber(1), required=False)
-@audited
+@audited("the owner and team")
 @json_option(ActionResult)
 def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
     """Activate another accepted version of a bot.
@@ -195,7 +195,7 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@audited
+@audited("the owner and team")
 @json_option(ActionResult)
 def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> None:
     """Disable a bot.
@@ -211,10 +211,10 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
 @click.command()
 @FOLDER_ARGUMENT
 @option("--undo", is_flag=True, help="Start rated matches again.")
-@audited
+@audited("all users")
 @json_option(ActionResult)
 def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Stop starting rated matches. Checks, challenges and finals continue. All users see the reason."""
+    """Stop starting rated matches. Checks, challenges and finals continue; tables close. All users see the reason."""
     with open_ladder_or_exit(folder) as ladder:
         is_changed = set_frozen(ladder, not undo, actor, reason)
     print_decision(is_changed, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
@@ -224,7 +224,7 @@ def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> 
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @option("--undo", is_flag=True, help="Lift the suspension: versions that were active play again.")
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Suspend a user.
@@ -241,7 +241,7 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=RowNumber(1))
 @option("--undo", is_flag=True, help="Include the match in the ratings again.")
-@audited
+@audited("all who see the match")
 @json_option(ActionResult)
 def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Exclude a match from the ratings. Its results stay, marked as void."""

@@ -137,12 +137,14 @@ def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | 
         yield ladder
 
 
-def audited(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options `--by` and `--reason` to a command whose effect the audit log records."""
-    reason = option(
-        "--reason", metavar="TEXT", required=True, callback=_require_text, help="Reason, shown to the owner."
-    )
-    return reason(ACTOR_OPTION(function))
+def audited(readers: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options `--by` and `--reason` to a command whose effect the audit log records.
+
+    readers: of the reason, for the help.
+    """
+    help = f"Reason, shown to {readers}."
+    reason = option("--reason", metavar="TEXT", required=True, callback=_require_text, help=help)
+    return lambda function: reason(ACTOR_OPTION(function))
 
 
 def _require_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:

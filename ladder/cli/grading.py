@@ -411,7 +411,7 @@ def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
 @option("--days", type=click.IntRange(1, 366), metavar="N", help="New end: N days after the deadline.")
 @option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Spend N of the user's late days.")
 @option("--undo", is_flag=True, help="Withdraw the extension.")
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def extend(
     *,

@@ -154,7 +154,7 @@ def import_roster(
 @FOLDER_ARGUMENT
 @click.argument("old", metavar="FROM")
 @click.argument("new", metavar="INTO")
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
     """Merge the user FROM into the user INTO.
@@ -171,7 +171,7 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @option("--undo", is_flag=True, help="Readmit the user: versions that were active play again.")
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Withdraw a user from the course.
@@ -199,7 +199,7 @@ def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bo
 @users.command("refuse")
 @FOLDER_ARGUMENT
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def refuse_users(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Reject requests to join. The accounts are removed, and their logins become free."""
@@ -291,7 +291,7 @@ def _print_secret(issued: IssuedSecret, login: str, kind: str, base_url: str | N
 @access.command("revoke")
 @FOLDER_ARGUMENT
 @click.argument("id", metavar="N", type=click.IntRange(1))
-@audited
+@audited("the user")
 @json_option(ActionResult)
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
     """Revoke a link, session, token or password. Sessions that began with it end."""
@@ -328,7 +328,7 @@ def print_teams(folder: Path, as_json: bool) -> None:
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @MOVE_OPTION
 @SINCE_OPTION
-@audited
+@audited("the user")
 @json_option(TeamChanges)
 def join(
     *,
@@ -356,7 +356,7 @@ def join(
 @teams.command("leave")
 @FOLDER_ARGUMENT
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
-@audited
+@audited("the user")
 @json_option(TeamChanges)
 def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Remove users from their teams. They no longer see the team's bots, and can meet them in matches."""
