@@ -433,6 +433,8 @@ class Knowledge:
     def _count_implied(self, role: int, facts: Iterable[_HandFacts]) -> int:
         """Return how many cards of a role all hands can have by the facts and the numbers of their cards."""
         implied = self._face_up_unseen[role]
+        if self._rules.draft and len(self._world_sets.with_at_least) == 2:  # one of the discards may have it
+            implied += bool(self._worlds[_JOINED] & self._world_sets.with_at_least[-1][role][1])
         for has, lacks, size in facts:
             if role not in lacks:
                 implied += has.count(role) + size - len(has)

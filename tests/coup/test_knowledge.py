@@ -185,7 +185,9 @@ def games() -> list[tuple[Game, int]]:
         for seed in (3,)
         if 2 in coup.seat_counts(coup.PRESETS[name])
     ]
-    some = [("random 100", 2, 100, 0.0), ("random 111", 2, 111, 0.0), ("random 4", 2, 4, 0.0), ("random 0", 3, 0, 0.0)]
+    some = [("random 100", 2, 100, 0.0), ("random 111", 2, 111, 0.0), ("random 4", 2, 4, 0.0)]
+    some += [("random 1006", 2, 500, 0.0), ("random 1236", 2, 602, 0.0), ("random 1041", 2, 500, 0.0)]  # after a draft
+    some += [("random 0", 3, 0, 0.0)]
     three = [(name, 3, 2, 0.0) for name in ("classroom", "inquisitor", "treason", "blog", "reformation-inquisitor")]
     return [(game, seat) for seat, game in enumerate([*two, *three, *some])]
 
@@ -261,7 +263,7 @@ LISTED: list[tuple[Game, int, str]] = [
     (("random 7", 9, 7, 0.01), 67, "15a819241988"),
     (("random 9", 2, 9, 0.0), 13, "3e9be261a626"),
     (("random 12", 5, 12, 0.0), 78, "8a5557512868"),
-    (("random 108", 2, 108, 0.0), 14, "7175a632ea84"),
+    (("random 108", 2, 108, 0.0), 20, "103208c1443c"),
     (("random 109", 2, 109, 0.0), 52, "8ded9ab1b38d"),
     (("random 330", 2, 330, 0.0), 5, "0c8bacae0d03"),
     (("random 1502", 7, 1502, 0.0), 14, "5f684e4c6b9f"),
