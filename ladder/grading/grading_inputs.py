@@ -210,7 +210,7 @@ class _GradingScope:
             deadline_at=None if due is None else due.at,
             extended_until=None if extension is None else extension.extended_until,
             extended="" if due is None or self.deadline is None else _describe_extension(due, self.deadline),
-            left=self.late_days_left[owner.id] - days_spent,
+            left=max(0, self.late_days_left[owner.id]) - days_spent,
             open_until=self._find_open_until(member_ids, bool(candidates)),
         )
 

@@ -1,5 +1,6 @@
 """Tests of lateness: versions after a deadline, their penalty, and extensions for single users."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ from ladder.home import describe_ladder
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
+from ladder.store import METADATA, all_releases, extensions_in_force, list_audit_entries, register_runner
 from ladder.users import erase_user, import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
 from tests.ladder.classes import Clock, add_settings, deadline, extend, hand_in, make_ladder, replace_setting, send
@@ -119,6 +120,17 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
     with pytest.raises(LadderError, match="has 1 late day left, not 2"):
         extend(ladder, "cleo", "second", late_days=2, reason="a longer trip")
+
+
+def test_a_release_stores_no_negative_number_of_late_days(ladder: Ladder) -> None:
+    """Staff may lower the number after extensions have taken them."""
+    extend(ladder, "cleo", "second", late_days=2, reason="a trip")
+    replace_setting(ladder, "late_days = 2", "late_days = 1")
+    ladder.clock = Clock(DUE + 100 * DAY)
+    release_grades(ladder, "one", "teacher", None, deadline="first")
+    [release] = ladder.database.read_with_retry(all_releases)
+    left = {row["user"]["login"]: row["left"] for row in json.loads(release.data)["inputs"]["people"]}
+    assert left == {"ada": 1, "bob": 1, "cleo": 0}
 
 
 def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
