@@ -94,7 +94,7 @@ class Grades:
     grades: tuple[Grade, ...]
     unchecked: tuple[str, ...]
     isolated: bool
-    games: int
+    games: int = 0
 
     def sort_by(self, column: str) -> list[Grade]:
         """Return the grades by "name", "section", "points", "version" or the index of a baseline, after "-" in reverse.
