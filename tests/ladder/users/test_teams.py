@@ -432,7 +432,8 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="belongs to another user"):
         send(ladder, "bob", "early", "bot-ada")
     join_team(ladder, "Red", "ada", "bob")
-    assert send(ladder, "bob", "1", "bot-ada").version_ref == "bot-ada@2"
+    sent = send(ladder, "bob", "1", "bot-ada")
+    assert (sent.version_ref, sent.remaining) == ("bot-ada@2", 1)
     assert send(ladder, "ada", "2", "bot-bob").version_ref == "bot-bob@2"
     with pytest.raises(LadderError, match="the team of bob has submitted 4 of 4 versions allowed today"):
         send(ladder, "bob", "3", "bot-bob")
