@@ -8,6 +8,7 @@ run's folder when it is created; after a failed build the logs remain. The folde
 contains the file `unfinished`. A folder with that file but without a lock belongs to a killed process, and the next
 run removes it."""
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
@@ -126,6 +127,8 @@ class RunBuilds:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
+            if problem.errno == errno.ENOSPC:
+                raise  # this machine fails, whatever the name
             raise FolderError(f"{self._run} can't be created: {problem.strerror}; name another --out") from None
         self._lock = lock_folder(self.path)
         if self._lock is None:
