@@ -43,7 +43,8 @@ def judge_reply(
     if not isinstance(reply, ReplyReceived):
         return _judge_missing(reply, budget, allowed)
     message, line, own_s = reply
-    budget = budget.charge(own_s, allowed.free_s)
+    if own_s > allowed.free_s:  # else the same budget would be made again, for each request
+        budget = budget.charge(own_s, allowed.free_s)
     assert isinstance(message, ParsedReply), "only a hello is answered by a greeting"
     index = message.choice if message.move is None else find_move(message.move)
     if index is not None and 0 <= index < move_count:
