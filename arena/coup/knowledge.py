@@ -68,10 +68,10 @@ _HandFacts = tuple[list[int], list[int], int]
 
 @lru_cache(maxsize=10_000)
 def _certain_hand(
-    seat: int, hiding: tuple[tuple[int, int], ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
+    seat: int, face_up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
 ) -> CertainHand | None:
     """Return the certain facts about an opponent by its own worlds, without lacks of `spent` roles; None: no facts."""
-    has, lacks = find_common_roles(hiding, worlds)
+    has, lacks = find_common_roles(hiding_worlds(get_world_sets(1), 0, face_up), worlds)
     hand = CertainHand(
         seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
     )
@@ -398,7 +398,7 @@ class Knowledge:
         players, roles = [], self._rules.roles
         spent = tuple([role for role in ROLES if not self._unseen[role]])
         for seat in self._places:
-            hand = _certain_hand(seat, self._hiding[seat], self._worlds[seat], spent, roles)
+            hand = _certain_hand(seat, self._face_up[seat], self._worlds[seat], spent, roles)
             if hand is not None:
                 players.append(hand)
         return players
